@@ -1,0 +1,73 @@
+/* The executor: a checked program, its constants and its code image -> answers. No network, no global state.
+ *
+ * Objects: a *model* (program + constants + kernel entry points; immutable, shared, refcounted), a *plan* (a model under given symbol
+ * values: parameters, offsets, tile counts; immutable once published, cached per model in RLX_PLAN_SLOTS slots, LRU, refcounted), a *team*
+ * (worker threads that run one step at a time together). The bits of an answer depend on the model and its inputs only. */
+#ifndef RLX_EXEC_EXECUTOR_H
+#define RLX_EXEC_EXECUTOR_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/diag.h"
+#include "base/tensor.h"
+#include "bundle/program.h"
+#include "kernels/abi.h"
+
+#define RLX_PLAN_SLOTS 32
+
+typedef struct rlx_model rlx_model_t;
+typedef struct rlx_plan rlx_plan_t;
+typedef struct rlx_team rlx_team_t;
+
+/* Where kernels come from: entry[id] for every kernel the program names. */
+typedef struct rlx_kernel_table {
+    rlx_kernel_fn_t *entry[RLX_K_END];
+    const char *target; /* "x86-64-v4" */
+} rlx_kernel_table_t;
+
+/* `program` was checked by rlx_program_check and, like `constants`, outlives the model. Fails when a kernel is missing. */
+rlx_status_t rlx_model_create(const void *program, const void *constants, const rlx_kernel_table_t *kernels, rlx_model_t **out_model, rlx_diag_t *diag);
+rlx_model_t *rlx_model_retain(rlx_model_t *model);
+void rlx_model_release(rlx_model_t *model);
+const rlx_program_header_t *rlx_model_program(const rlx_model_t *model);
+const char *rlx_model_string(const rlx_model_t *model, uint32_t offset);
+
+/* One request's tensors, in the model's order. Inputs are borrowed until completion; outputs are written in place.
+ * `rows`: NULL, or for batched requests an array of row pointers (one per index of axis 0). */
+typedef struct rlx_io {
+    rlx_tensor_t tensor;
+    void *const *rows;
+} rlx_io_t;
+
+/* Checks inputs against the model, derives the symbols and finds or builds the plan. Fails with a diagnosis that names input and axis.
+ * Any thread. For programs of several regions the plan covers region 0; later regions are planned while running. */
+rlx_status_t rlx_plan_get(rlx_model_t *model, const rlx_io_t *inputs, rlx_plan_t **out_plan, rlx_diag_t *diag);
+void rlx_plan_release(rlx_plan_t *plan);
+/* Logical shape of output `index`; false when it depends on data (known only after the run). */
+bool rlx_plan_output(const rlx_plan_t *plan, int index, rlx_tensor_t *out_shape);
+int64_t rlx_plan_arena_bytes(const rlx_plan_t *plan);
+
+/* `n_threads` >= 1 counts the caller: a team of 1 has no threads of its own. */
+rlx_status_t rlx_team_create(int n_threads, rlx_team_t **out_team, rlx_diag_t *diag);
+void rlx_team_destroy(rlx_team_t *team);
+
+typedef struct rlx_run_stats {
+    uint64_t *step_ns; /* NULL, or one per step, filled */
+    uint64_t total_ns;
+    uint64_t input_copies; /* inputs or outputs copied because a kernel cannot take row pointers */
+} rlx_run_stats_t;
+
+/* Runs a plan on the calling thread plus the team. `cancel` is checked between steps. Outputs must have the plan's shapes, or
+ * tensor.data == NULL to let the run allocate (malloc, owned by the caller afterwards): the only way for data-dependent outputs. */
+rlx_status_t rlx_run(rlx_plan_t *plan, rlx_team_t *team, const rlx_io_t *inputs, rlx_io_t *outputs, const atomic_bool *cancel, rlx_run_stats_t *stats, rlx_diag_t *diag);
+
+/* Asynchronous form for servers: runs on the queue's own worker; `done` is called exactly once, on that worker. Plan, model and io arrays are
+ * retained or borrowed until then. */
+typedef struct rlx_queue rlx_queue_t;
+typedef void rlx_done_fn_t(void *context, rlx_status_t status, const rlx_diag_t *diag);
+rlx_status_t rlx_queue_create(rlx_team_t *team, int capacity, rlx_queue_t **out_queue, rlx_diag_t *diag);
+rlx_status_t rlx_submit(rlx_queue_t *queue, rlx_plan_t *plan, const rlx_io_t *inputs, rlx_io_t *outputs, const atomic_bool *cancel, rlx_done_fn_t *done, void *context);
+void rlx_queue_destroy(rlx_queue_t *queue); /* waits for what was submitted */
+
+#endif

@@ -1,0 +1,143 @@
+/* Every operator of the tensor level, declared once. Parser, printer, verifier, ONNX importer, docs and the tracer expand this list.
+ *
+ *   RLX_OP(id, family, min_in, max_in, max_out, traits, attributes, doc)
+ *
+ * Operands follow ONNX's newest opset unless said otherwise; shape-like operands (extents, axes, pads, k) are ordinary integer values
+ * whose elements are symbolic expressions (`value->elements`). Attributes are written "name:type[=default]": i int, f float, s string,
+ * is list of int, t dtype; they are set on the op by rlx_op_set_*, read by rlx_op_get_*.
+ *
+ * `family` names ir/shape_<family>.c (shape rule) and ir/lower_<family>.c (lowering to kernels).
+ *
+ * Order of reductions (part of the definition; kernels obey it bit for bit):
+ *   chain    one fma chain per output, starting from the bias (or +0): for conv: input channel block of 16, kernel row, kernel column,
+ *            channel inside the block; for matmul: k ascending. Padded taps are +0 factors and take part; channels past C do not exist.
+ *   lanes16  16 partial chains, element i (logical row-major index inside the reduced set) in chain i mod 16, each starting from the
+ *            identity; then the tree l[j] = l[j] op l[j+8], +4, +2, +1.
+ *   serial   ascending logical index.
+ * Every float operation is IEEE round-to-nearest-even in the operand's type; f16 and bf16 compute in f32 and round once per operator.
+ * exp, erf, tanh, log, sin, cos ... are kernels/math.h, the same polynomial everywhere. */
+
+/* Element-wise, one input. f32, f64 natively; integers where the operation exists. */
+#define RLX_OPS_UNARY(X) \
+    X(abs, "") X(neg, "") X(sign, "") X(ceil, "") X(floor, "") X(round, "") X(sqrt, "") X(reciprocal, "") X(exp, "") X(log, "") \
+    X(sin, "") X(cos, "") X(tan, "") X(asin, "") X(acos, "") X(atan, "") X(sinh, "") X(cosh, "") X(tanh, "") X(asinh, "") X(acosh, "") \
+    X(atanh, "") X(erf, "") X(sigmoid, "") X(softplus, "") X(softsign, "") X(relu, "") X(leaky_relu, "alpha:f=0.01") X(elu, "alpha:f=1") \
+    X(celu, "alpha:f=1") X(selu, "alpha:f=1.67326319217681884765625 gamma:f=1.05070102214813232421875") \
+    X(thresholded_relu, "alpha:f=1") X(hard_sigmoid, "alpha:f=0.2 beta:f=0.5") X(hard_swish, "") X(mish, "") \
+    X(gelu, "approximate:s=none") X(swish, "alpha:f=1") X(shrink, "lambd:f=0.5 bias:f=0") X(not, "") X(bit_not, "") X(is_nan, "") \
+    X(is_inf, "detect_negative:i=1 detect_positive:i=1") X(identity, "") X(cast, "to:t saturate:i=1")
+/* Element-wise with broadcasting, two inputs. */
+#define RLX_OPS_BINARY(X) \
+    X(add, "") X(sub, "") X(mul, "") X(div, "") X(pow, "") X(mod, "fmod:i=0") X(min, "") X(max, "") X(and, "") X(or, "") X(xor, "") \
+    X(bit_and, "") X(bit_or, "") X(bit_xor, "") X(bit_shift, "direction:s") X(equal, "") X(less, "") X(less_equal, "") X(greater, "") \
+    X(greater_equal, "") X(prelu, "")
+/* Element-wise with broadcasting, three inputs: where(cond, a, b); clip(x, lo?, hi?). */
+#define RLX_OPS_TERNARY(X) X(where, "") X(clip, "")
+
+#ifdef RLX_OP
+#define RLX_OP_U(id, attrs) RLX_OP(id, elementwise, 1, 1, 1, RLX_TRAIT_ELEMENTWISE, attrs, "element-wise")
+#define RLX_OP_B(id, attrs) RLX_OP(id, elementwise, 2, 2, 1, RLX_TRAIT_ELEMENTWISE, attrs, "element-wise, broadcasting")
+RLX_OPS_UNARY(RLX_OP_U)
+RLX_OPS_BINARY(RLX_OP_B)
+#undef RLX_OP_U
+#undef RLX_OP_B
+RLX_OP(where, elementwise, 3, 3, 1, RLX_TRAIT_ELEMENTWISE, "", "cond ? a : b, broadcasting")
+RLX_OP(clip, elementwise, 1, 3, 1, RLX_TRAIT_ELEMENTWISE, "", "min(max(x, lo), hi); NaN passes")
+
+RLX_OP(fused, elementwise, 1, 20, 4, RLX_TRAIT_ELEMENTWISE, "", "a chain of element-wise ops in one pass, see ir/schedule.h; made by the fusion pass only")
+
+/* Movement of elements: any dtype, no arithmetic. */
+RLX_OP(reshape, move, 2, 2, 1, RLX_TRAIT_VIEW, "allowzero:i=0", "same elements, new shape (x, shape)")
+RLX_OP(transpose, move, 1, 1, 1, 0, "perm:is", "permutes axes")
+RLX_OP(expand, move, 2, 2, 1, 0, "", "broadcast to the common shape (x, shape)")
+RLX_OP(slice, move, 3, 5, 1, 0, "", "x, starts, ends, axes?, steps?")
+RLX_OP(concat, move, 1, 65535, 1, 0, "axis:i", "joins along axis")
+RLX_OP(split, move, 1, 2, 65535, 0, "axis:i=0 num_outputs:i=0", "x, split?")
+RLX_OP(pad, move, 2, 4, 1, 0, "mode:s=constant", "x, pads, value?, axes?; modes constant, reflect, edge, wrap")
+RLX_OP(tile, move, 2, 2, 1, 0, "", "x, repeats")
+RLX_OP(reverse_sequence, move, 2, 2, 1, 0, "batch_axis:i=1 time_axis:i=0", "x, sequence_lens")
+RLX_OP(depth_to_space, move, 1, 1, 1, 0, "blocksize:i mode:s=DCR", "")
+RLX_OP(space_to_depth, move, 1, 1, 1, 0, "blocksize:i", "")
+RLX_OP(trilu, move, 1, 2, 1, 0, "upper:i=1", "x, k?")
+RLX_OP(reorder, move, 1, 1, 1, RLX_TRAIT_LAYOUT, "to:i", "same tensor in another physical layout; made by the layout pass only")
+
+/* Indexed movement. */
+RLX_OP(gather, gather, 2, 2, 1, 0, "axis:i=0", "x, indices; negative indices count from the end")
+RLX_OP(gather_elements, gather, 2, 2, 1, 0, "axis:i=0", "")
+RLX_OP(gather_nd, gather, 2, 2, 1, 0, "batch_dims:i=0", "")
+RLX_OP(scatter_elements, gather, 3, 3, 1, 0, "axis:i=0 reduction:s=none", "x, indices, updates; serial")
+RLX_OP(scatter_nd, gather, 3, 3, 1, 0, "reduction:s=none", "x, indices, updates; serial")
+RLX_OP(tensor_scatter, gather, 2, 3, 1, 0, "axis:i=-2 mode:s=linear", "past, update, write_indices?")
+RLX_OP(one_hot, gather, 3, 3, 1, 0, "axis:i=-1", "indices, depth, values")
+RLX_OP(compress, gather, 2, 2, 1, 0, "axis:i=2147483647", "x, condition; extent depends on data")
+RLX_OP(non_zero, gather, 1, 1, 1, 0, "", "extent depends on data")
+RLX_OP(unique, gather, 1, 1, 4, 0, "axis:i=2147483647 sorted:i=1", "extent depends on data")
+RLX_OP(non_max_suppression, gather, 2, 5, 1, 0, "center_point_box:i=0", "extent depends on data")
+
+/* Makers. */
+RLX_OP(constant_of_shape, make, 1, 1, 1, 0, "value:tensor", "shape")
+RLX_OP(range, make, 3, 3, 1, 0, "", "start, limit, delta")
+RLX_OP(shape, make, 1, 1, 1, 0, "start:i=0 end:i=2147483647", "extents as i64")
+RLX_OP(size, make, 1, 1, 1, 0, "", "element count as i64")
+RLX_OP(eye_like, make, 1, 1, 1, 0, "dtype:t=none k:i=0", "")
+RLX_OP(window, make, 1, 1, 1, 0, "kind:s periodic:i=1 dtype:t=f32", "hann, hamming, blackman; size")
+RLX_OP(mel_weight_matrix, make, 5, 5, 1, 0, "dtype:t=f32", "")
+RLX_OP(store_elements, make, 0, 0, 1, 0, "", "writes the output's symbolic elements as data; made by the compiler")
+
+/* Reductions over axes. sum, mean, l1, l2, log_sum, log_sum_exp, sum_square, prod: lanes16. max, min: order free, NaN wins. */
+RLX_OP(reduce_sum, reduce, 1, 2, 1, 0, "keepdims:i=1 noop_with_empty_axes:i=0", "x, axes?")
+RLX_OP(reduce_mean, reduce, 1, 2, 1, 0, "keepdims:i=1 noop_with_empty_axes:i=0", "sum / count")
+RLX_OP(reduce_max, reduce, 1, 2, 1, 0, "keepdims:i=1 noop_with_empty_axes:i=0", "")
+RLX_OP(reduce_min, reduce, 1, 2, 1, 0, "keepdims:i=1 noop_with_empty_axes:i=0", "")
+RLX_OP(reduce_prod, reduce, 1, 2, 1, 0, "keepdims:i=1 noop_with_empty_axes:i=0", "")
+RLX_OP(reduce_l1, reduce, 1, 2, 1, 0, "keepdims:i=1 noop_with_empty_axes:i=0", "")
+RLX_OP(reduce_l2, reduce, 1, 2, 1, 0, "keepdims:i=1 noop_with_empty_axes:i=0", "")
+RLX_OP(reduce_log_sum, reduce, 1, 2, 1, 0, "keepdims:i=1 noop_with_empty_axes:i=0", "")
+RLX_OP(reduce_log_sum_exp, reduce, 1, 2, 1, 0, "keepdims:i=1 noop_with_empty_axes:i=0", "max first")
+RLX_OP(reduce_sum_square, reduce, 1, 2, 1, 0, "keepdims:i=1 noop_with_empty_axes:i=0", "fma chains")
+RLX_OP(arg_max, reduce, 1, 1, 1, 0, "axis:i=0 keepdims:i=1 select_last_index:i=0", "")
+RLX_OP(arg_min, reduce, 1, 1, 1, 0, "axis:i=0 keepdims:i=1 select_last_index:i=0", "")
+RLX_OP(top_k, reduce, 2, 2, 2, 0, "axis:i=-1 largest:i=1 sorted:i=1", "x, k; NaN greatest; ties by index")
+RLX_OP(cumsum, reduce, 2, 2, 1, 0, "exclusive:i=0 reverse:i=0", "x, axis; serial")
+RLX_OP(cumprod, reduce, 2, 2, 1, 0, "exclusive:i=0 reverse:i=0", "x, axis; serial")
+RLX_OP(softmax, reduce, 1, 1, 1, 0, "axis:i=-1", "max, exp(x-max), sum lanes16, multiply by... divide")
+RLX_OP(log_softmax, reduce, 1, 1, 1, 0, "axis:i=-1", "")
+RLX_OP(hardmax, reduce, 1, 1, 1, 0, "axis:i=-1", "first maximum is 1")
+
+/* Normalisations: mean lanes16, variance two-pass lanes16 (fma of centred values), 1/sqrt by sqrt and divide. */
+RLX_OP(layer_norm, norm, 2, 3, 3, 0, "axis:i=-1 epsilon:f=1e-5", "x, scale, bias?; outputs y, mean?, inv_std?")
+RLX_OP(rms_norm, norm, 2, 2, 1, 0, "axis:i=-1 epsilon:f=1e-5", "x, scale")
+RLX_OP(instance_norm, norm, 3, 3, 1, 0, "epsilon:f=1e-5", "x, scale, bias")
+RLX_OP(group_norm, norm, 3, 3, 1, 0, "num_groups:i epsilon:f=1e-5", "x, scale[C], bias[C]")
+RLX_OP(batch_norm, norm, 5, 5, 3, 0, "epsilon:f=1e-5 momentum:f=0.9 training_mode:i=0", "x, scale, bias, mean, var")
+RLX_OP(lrn, norm, 1, 1, 1, 0, "size:i alpha:f=1e-4 beta:f=0.75 bias:f=1", "")
+
+/* Convolution and pooling; spatial rank 1 to 3; pads are begins then ends (auto_pad is resolved at import into pads expressions). */
+RLX_OP(conv, conv, 2, 3, 1, 0, "strides:is dilations:is group:i=1", "x, w, b?; pads as symbolic list op->pads; chain")
+RLX_OP(conv_transpose, conv, 2, 3, 1, 0, "strides:is dilations:is group:i=1 output_padding:is", "x, w, b?; chain over (input channel, kernel row, column)")
+RLX_OP(max_pool, conv, 1, 1, 2, 0, "kernel:is strides:is dilations:is ceil_mode:i=0 storage_order:i=0", "y, indices?")
+RLX_OP(avg_pool, conv, 1, 1, 1, 0, "kernel:is strides:is dilations:is ceil_mode:i=0 count_include_pad:i=0", "serial, then divide")
+RLX_OP(lp_pool, conv, 1, 1, 1, 0, "kernel:is strides:is dilations:is ceil_mode:i=0 p:i=2", "")
+RLX_OP(max_unpool, conv, 2, 3, 1, 0, "kernel:is strides:is", "")
+RLX_OP(deform_conv, conv, 3, 5, 1, 0, "strides:is dilations:is group:i=1 offset_group:i=1", "")
+RLX_OP(col2im, conv, 3, 3, 1, 0, "strides:is dilations:is", "")
+
+/* Products. */
+RLX_OP(matmul, matmul, 2, 3, 1, 0, "trans_a:i=0 trans_b:i=0", "numpy matmul of the last two axes, optionally transposed; third operand is a bias [N]; chain")
+RLX_OP(einsum, matmul, 1, 65535, 1, 0, "equation:s", "chain over the summed labels in order of appearance")
+RLX_OP(det, matmul, 1, 1, 1, 0, "", "")
+
+/* Recurrent, as ONNX opset 22. */
+RLX_OP(lstm, rnn, 3, 8, 3, 0, "direction:s=forward hidden_size:i activations:s clip:f=0 input_forget:i=0 layout:i=0 alpha:fs beta:fs", "chain")
+RLX_OP(gru, rnn, 3, 6, 2, 0, "direction:s=forward hidden_size:i activations:s clip:f=0 linear_before_reset:i=0 layout:i=0 alpha:fs beta:fs", "chain")
+RLX_OP(rnn, rnn, 3, 6, 2, 0, "direction:s=forward hidden_size:i activations:s clip:f=0 layout:i=0 alpha:fs beta:fs", "chain")
+
+/* Sampling. */
+RLX_OP(resize, sample, 1, 4, 1, 0, "mode:s=nearest coord:s=half_pixel nearest_mode:s=round_prefer_floor cubic_coeff_a:f=-0.75 exclude_outside:i=0 extrapolation_value:f=0 antialias:i=0 policy:s=stretch axes:is", "x, roi?, scales?, sizes?")
+RLX_OP(grid_sample, sample, 2, 2, 1, 0, "mode:s=linear padding_mode:s=zeros align_corners:i=0", "")
+RLX_OP(affine_grid, sample, 2, 2, 1, 0, "align_corners:i=0", "theta, size")
+RLX_OP(roi_align, sample, 3, 3, 1, 0, "mode:s=avg coord:s=half_pixel output_height:i=1 output_width:i=1 sampling_ratio:i=0 spatial_scale:f=1", "")
+RLX_OP(max_roi_pool, sample, 2, 2, 1, 0, "pooled_shape:is spatial_scale:f=1", "")
+RLX_OP(dft, sample, 1, 3, 1, 0, "inverse:i=0 onesided:i=0", "x, dft_length?, axis?")
+RLX_OP(stft, sample, 2, 4, 1, 0, "onesided:i=1", "")
+#endif

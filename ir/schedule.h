@@ -1,0 +1,52 @@
+/* The scheduled level: what passes attach to an op (`op->sched`) for its lowering. Owned by the graph.
+ *
+ * Fusion never changes a bit: every fused op computes exactly what it would compute alone, on each element, in order. */
+#ifndef RLX_IR_SCHEDULE_H
+#define RLX_IR_SCHEDULE_H
+
+#include "ir/graph.h"
+
+#define RLX_CHAIN_MAX 32
+#define RLX_EPILOGUE_MAX 8
+
+/* A step of an element-wise chain. src[k] >= 0: operand of the fused op; src[k] < 0: result of step ~src[k]; absent: RLX_CHAIN_ABSENT. */
+#define RLX_CHAIN_ABSENT INT32_MIN
+typedef struct rlx_chain_step {
+    const rlx_op_t *op; /* the original op (unlinked, alive): kind and attributes */
+    rlx_dtype_t dtype;  /* of the result */
+    int32_t src[3];
+} rlx_chain_step_t;
+
+/* `fused` ops: output k of the op is the result of step result[k]. All steps broadcast to the same output shape. */
+typedef struct rlx_chain {
+    int n_steps;
+    rlx_chain_step_t steps[RLX_CHAIN_MAX];
+    int n_results;
+    int result[4];
+} rlx_chain_t;
+
+/* conv and matmul: element-wise ops applied to the f32 output before it is stored, in order. Each has the running value as one operand and at
+ * most one other: a tensor of the output's shape and layout (residual), or a constant scalar. */
+typedef struct rlx_epilogue_step {
+    const rlx_op_t *op;    /* kind and attributes */
+    rlx_value_t *tensor;   /* NULL, or the residual operand: appended to the op's operands as well */
+    float scalar;          /* constant scalar operand, when tensor is NULL and the op is binary */
+    float lo, hi;          /* clip */
+    bool running_is_second; /* binary: scalar or tensor is the first operand (sub, div) */
+} rlx_epilogue_step_t;
+
+typedef struct rlx_epilogue {
+    int n_steps;
+    rlx_epilogue_step_t steps[RLX_EPILOGUE_MAX];
+} rlx_epilogue_t;
+
+typedef struct rlx_schedule {
+    rlx_chain_t *chain;       /* fused */
+    rlx_epilogue_t *epilogue; /* conv, conv_transpose, matmul */
+    int n_operands;           /* operands of the op proper, before residuals were appended */
+} rlx_schedule_t;
+
+/* The op's schedule, made on first use. */
+rlx_schedule_t *rlx_op_schedule(rlx_graph_t *graph, rlx_op_t *op);
+
+#endif

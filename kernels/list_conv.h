@@ -1,0 +1,1 @@
+/* Kernels of the conv family: see kernels/kernel_list.h. */

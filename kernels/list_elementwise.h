@@ -1,0 +1,1 @@
+/* Kernels of the elementwise family: see kernels/kernel_list.h. */

@@ -1,0 +1,1 @@
+/* Kernels of the gather family: see kernels/kernel_list.h. */

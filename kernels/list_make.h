@@ -1,0 +1,1 @@
+/* Kernels of the make family: see kernels/kernel_list.h. */

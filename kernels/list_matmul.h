@@ -1,0 +1,1 @@
+/* Kernels of the matmul family: see kernels/kernel_list.h. */

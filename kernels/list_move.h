@@ -1,0 +1,1 @@
+/* Kernels of the move family: see kernels/kernel_list.h. */

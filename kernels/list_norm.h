@@ -1,0 +1,1 @@
+/* Kernels of the norm family: see kernels/kernel_list.h. */

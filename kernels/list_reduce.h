@@ -1,0 +1,1 @@
+/* Kernels of the reduce family: see kernels/kernel_list.h. */

@@ -1,0 +1,1 @@
+/* Kernels of the rnn family: see kernels/kernel_list.h. */

@@ -1,0 +1,1 @@
+/* Kernels of the sample family: see kernels/kernel_list.h. */
