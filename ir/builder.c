@@ -1,0 +1,265 @@
+/* Collects the steps of a program while operators are lowered, and decides which values share storage.
+ *
+ * Invariant: steps stand in execution order, and a step's operands are written by earlier steps, graph inputs or constants. */
+#include "ir/builder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "ir/dispatch.h"
+
+void rlx_builder_init(rlx_builder_t *builder, rlx_graph_t *graph, int level)
+{
+    *builder = (rlx_builder_t){.graph = graph, .level = level};
+}
+
+void rlx_builder_fini(rlx_builder_t *builder)
+{
+    free(builder->steps);
+    free(builder->root);
+    free(builder->made);
+    *builder = (rlx_builder_t){0};
+}
+
+rlx_graph_t *rlx_builder_graph(rlx_builder_t *builder) { return builder->graph; }
+int rlx_builder_level(const rlx_builder_t *builder) { return builder->level; }
+
+static void *grow(void *items, int *cap, int need, size_t item_bytes)
+{
+    int wanted = *cap ? *cap : 64;
+
+    if (need <= *cap)
+        return items;
+    while (wanted < need)
+        wanted *= 2;
+    items = realloc(items, (size_t)wanted * item_bytes);
+    RLX_ASSERT(items != NULL);
+    memset((char *)items + (size_t)*cap * item_bytes, 0, (size_t)(wanted - *cap) * item_bytes);
+    *cap = wanted;
+    return items;
+}
+
+rlx_step_t *rlx_step_begin(rlx_builder_t *builder, const rlx_op_t *op, rlx_kernel_id_t kernel, int param_words)
+{
+    rlx_step_t *step = rlx_graph_alloc(builder->graph, sizeof *step);
+    rlx_expr_t zero = rlx_expr_const(builder->graph->exprs, 0);
+
+    step->builder = builder;
+    step->op = op;
+    step->kernel = kernel;
+    step->overflow = param_words > RLX_PARAM_MAX;
+    step->n_params = step->overflow ? 0 : param_words;
+    step->params = rlx_graph_alloc(builder->graph, (size_t)(step->n_params + 1) * sizeof *step->params);
+    for (int i = 0; i < step->n_params; ++i)
+        step->params[i] = zero;
+    step->tiles = step->scratch = step->flops = zero;
+    return step;
+}
+
+void rlx_step_in(rlx_step_t *step, const rlx_value_t *value)
+{
+    step->overflow |= step->n_in >= RLX_STEP_OPERANDS_MAX;
+    if (!step->overflow)
+        step->in[step->n_in++] = value;
+}
+
+void rlx_step_out(rlx_step_t *step, const rlx_value_t *value)
+{
+    step->overflow |= step->n_out >= RLX_STEP_OPERANDS_MAX;
+    if (!step->overflow)
+        step->out[step->n_out++] = value;
+}
+
+void rlx_step_param(rlx_step_t *step, int word, rlx_expr_t expr)
+{
+    step->overflow |= word < 0 || word >= step->n_params;
+    if (!step->overflow)
+        step->params[word] = expr;
+}
+
+void rlx_step_param_const(rlx_step_t *step, int word, int64_t value)
+{
+    rlx_step_param(step, word, rlx_expr_const(step->builder->graph->exprs, value));
+}
+
+void rlx_step_param_f32(rlx_step_t *step, int word, float value)
+{
+    union { float f; uint32_t u; } bits = {.f = value};
+
+    rlx_step_param_const(step, word, (int64_t)bits.u);
+}
+
+rlx_status_t rlx_step_end(rlx_step_t *step, rlx_expr_t tiles, rlx_expr_t scratch, rlx_expr_t flops, rlx_diag_t *diag)
+{
+    rlx_builder_t *builder = step->builder;
+
+    if (step->overflow || step->n_in + step->n_out > RLX_STEP_OPERANDS_MAX)
+        return rlx_fail(diag, RLX_E_IR_LIMIT, "%s: more operands or parameters than a kernel takes (%d operands, %d words)", step->op->source,
+                        RLX_STEP_OPERANDS_MAX, RLX_PARAM_MAX);
+    step->tiles = tiles;
+    if (scratch != RLX_EXPR_NONE)
+        step->scratch = scratch;
+    if (flops != RLX_EXPR_NONE)
+        step->flops = flops;
+    for (int i = 0; i < step->n_params; ++i)
+        if (step->params[i] < 0)
+            return rlx_fail(diag, step->params[i] == RLX_EXPR_ERROR ? RLX_E_IR_LIMIT : RLX_E_SHAPE_UNKNOWN,
+                            "%s: a kernel parameter %s", step->op->source,
+                            step->params[i] == RLX_EXPR_ERROR ? "overflows" : "depends on tensor data");
+    if (step->tiles < 0 || step->scratch < 0 || step->flops < 0)
+        return rlx_fail(diag, RLX_E_IR_LIMIT, "%s: a size overflows", step->op->source);
+    builder->steps = grow(builder->steps, &builder->cap_steps, builder->n_steps + 1, sizeof *builder->steps);
+    builder->steps[builder->n_steps++] = step;
+    return RLX_OK;
+}
+
+rlx_value_t *rlx_builder_temp(rlx_builder_t *builder, rlx_dtype_t dtype, int rank, const rlx_expr_t *dims, rlx_layout_t layout)
+{
+    rlx_value_t *value = rlx_graph_value(builder->graph, "temp", dtype);
+
+    value->rank = rank;
+    for (int i = 0; i < rank; ++i)
+        value->dims[i] = dims[i];
+    value->layout = layout;
+    return value;
+}
+
+rlx_value_t *rlx_builder_const(rlx_builder_t *builder, const char *name, rlx_dtype_t dtype, int rank, const int64_t *dims, rlx_layout_t layout,
+                               const void *data, int64_t bytes)
+{
+    rlx_value_t *value = rlx_graph_value(builder->graph, name, dtype);
+    void *copy = rlx_graph_alloc(builder->graph, (size_t)bytes + 64);
+
+    memcpy(copy, data, (size_t)bytes);
+    value->rank = rank;
+    for (int i = 0; i < rank; ++i)
+        value->dims[i] = rlx_expr_const(builder->graph->exprs, dims[i]);
+    value->layout = layout;
+    value->data = copy;
+    value->data_bytes = bytes;
+    return value;
+}
+
+const rlx_value_t *rlx_builder_root(const rlx_builder_t *builder, const rlx_value_t *value)
+{
+    while ((int)value->id < builder->cap_root && builder->root[value->id] != NULL)
+        value = builder->root[value->id];
+    return value;
+}
+
+static void set_root(rlx_builder_t *builder, const rlx_value_t *value, const rlx_value_t *root)
+{
+    builder->root = grow(builder->root, &builder->cap_root, builder->graph->n_values + 1, sizeof *builder->root);
+    builder->root[value->id] = root;
+}
+
+rlx_expr_t rlx_value_bytes(const rlx_graph_t *graph, const rlx_value_t *value)
+{
+    rlx_exprs_t *e = graph->exprs;
+    rlx_expr_t count = rlx_expr_const(e, (int64_t)rlx_dtype_size(value->dtype));
+
+    if (value->data != NULL)
+        return rlx_expr_const(e, value->data_bytes);
+    for (int i = 0; i < value->rank; ++i) {
+        rlx_expr_t extent = value->dims[i];
+
+        if (value->layout == RLX_LAYOUT_C16 && i == 1)
+            extent = rlx_expr_mul(e, rlx_expr_ceildiv(e, extent, rlx_expr_const(e, 16)), rlx_expr_const(e, 16));
+        count = rlx_expr_mul(e, count, extent);
+    }
+    return count;
+}
+
+/* A reshape of row-major storage moves nothing. The output then shares the input's storage, unless that would make a graph output share
+ * storage with an input, a constant or another output. */
+static bool try_view(rlx_builder_t *builder, rlx_op_t *op)
+{
+    const rlx_value_t *in = op->in[0];
+    const rlx_value_t *out = op->out[0];
+    const rlx_value_t *root = rlx_builder_root(builder, in);
+
+    if (in->layout != RLX_LAYOUT_ROW_MAJOR || out->layout != RLX_LAYOUT_ROW_MAJOR)
+        return false;
+    if (!out->is_output) {
+        set_root(builder, out, root);
+        return true;
+    }
+    if (root->is_input || root->is_output || root->data != NULL)
+        return false;
+    set_root(builder, root, out);
+    return true;
+}
+
+static bool elements_known(const rlx_value_t *value)
+{
+    if (value == NULL || value->n_elements < 0 || value->elements == NULL || value->data != NULL)
+        return false;
+    if (value->dtype != RLX_I64 && value->dtype != RLX_I32)
+        return false;
+    for (int i = 0; i < value->n_elements; ++i)
+        if (value->elements[i] < 0)
+            return false;
+    return true;
+}
+
+static rlx_status_t lower_family(rlx_builder_t *builder, const rlx_op_t *op, rlx_diag_t *diag)
+{
+    switch (op->kind) {
+#define RLX_OP(id, family, min_in, max_in, max_out, traits, attrs, doc) \
+    case RLX_OP_##id: return rlx_lower_##family(builder, op, diag);
+#include "ir/op_list.h"
+#undef RLX_OP
+    default: return rlx_fail(diag, RLX_E_INTERNAL, "%s: no lowering", op->source);
+    }
+}
+
+rlx_status_t rlx_builder_lower(rlx_builder_t *builder, rlx_op_t *op, rlx_diag_t *diag)
+{
+    if (op->n_out == 1 && elements_known(op->out[0]) && op->kind != RLX_OP_store_elements) {
+        rlx_op_t *store = rlx_graph_alloc(builder->graph, sizeof *store);
+
+        *store = (rlx_op_t){.kind = RLX_OP_store_elements, .name = op->name, .source = op->source, .n_out = 1, .out = op->out};
+        return rlx_lower_make(builder, store, diag);
+    }
+    if (op->kind == RLX_OP_reshape && try_view(builder, op))
+        return RLX_OK;
+    if (lower_family(builder, op, diag) != RLX_OK)
+        return rlx_diag_at(diag, "%s", op->source);
+    return RLX_OK;
+}
+
+/* Marks backwards what the graph outputs need. */
+static void mark_live(rlx_builder_t *builder)
+{
+    rlx_graph_t *graph = builder->graph;
+    bool *needed = calloc((size_t)graph->n_values + 1, sizeof *needed);
+
+    RLX_ASSERT(needed != NULL);
+    for (int i = 0; i < graph->n_outputs; ++i)
+        needed[rlx_builder_root(builder, graph->outputs[i])->id] = true;
+    for (int i = builder->n_steps - 1; i >= 0; --i) {
+        rlx_step_t *step = builder->steps[i];
+
+        for (int k = 0; k < step->n_out; ++k)
+            step->live |= step->out[k] != NULL && needed[rlx_builder_root(builder, step->out[k])->id];
+        for (int k = 0; k < step->n_in && step->live; ++k)
+            if (step->in[k] != NULL)
+                needed[rlx_builder_root(builder, step->in[k])->id] = true;
+    }
+    free(needed);
+}
+
+rlx_status_t rlx_builder_lower_graph(rlx_builder_t *builder, rlx_diag_t *diag)
+{
+    int kept = 0;
+
+    for (rlx_op_t *op = builder->graph->first; op != NULL; op = op->next)
+        RLX_TRY(rlx_builder_lower(builder, op, diag));
+    mark_live(builder);
+    for (int i = 0; i < builder->n_steps; ++i)
+        if (builder->steps[i]->live)
+            builder->steps[kept++] = builder->steps[i];
+    builder->n_steps = kept;
+    return RLX_OK;
+}
