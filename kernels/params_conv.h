@@ -1,7 +1,86 @@
-/* Parameter blocks of the conv family. */
+/* Parameter blocks of the conv family. Every kernel works on three spatial axes (depth, height, width); operators of lower rank have
+ * leading axes of extent, kernel, stride and dilation 1 and no padding. `pad` is the padding before the first cell. */
 #ifndef RLX_KERNELS_PARAMS_CONV_H
 #define RLX_KERNELS_PARAMS_CONV_H
 
 #include <stdint.h>
+
+/* A window that moves over the spatial axes. */
+typedef struct rlx_window_params {
+    int64_t in[3], out[3], kernel[3], stride[3], dilation[3], pad[3], pad_end[3];
+} rlx_window_params_t;
+
+/* conv_plain, conv_transpose_plain. In: x, w, bias or absent. Out: y. Row-major. channels and outputs count all groups.
+ * dtype F32, F64, F16, BF16. Tiles: batch * outputs * out depth * out height (one row of the output).
+ * Scratch: 8 bytes per output column. */
+typedef struct rlx_conv_plain_params {
+    int64_t dtype, batch, group, channels, outputs;
+    rlx_window_params_t window;
+} rlx_conv_plain_params_t;
+typedef rlx_conv_plain_params_t rlx_conv_transpose_plain_params_t;
+
+/* max_pool, avg_pool, lp_pool. In: x. Out: y, and for max_pool the i64 indices or absent. Row-major. planes: batch * channels.
+ * max_pool: dtype F32, F64, F16, BF16, I8, U8; avg_pool and lp_pool: F32, F64, F16, BF16. Tiles: planes. */
+typedef struct rlx_pool_params {
+    int64_t dtype, planes;
+    rlx_window_params_t window;
+    int64_t storage_order;     /* max_pool: 1 counts indices column-major */
+    int64_t count_include_pad; /* avg_pool */
+    int64_t p;                 /* lp_pool */
+} rlx_pool_params_t;
+typedef rlx_pool_params_t rlx_max_pool_params_t;
+typedef rlx_pool_params_t rlx_avg_pool_params_t;
+typedef rlx_pool_params_t rlx_lp_pool_params_t;
+
+/* max_unpool. In: x, i64 indices. Out: y. An index counts cells of the whole tensor of extents [planes, pooled...], which is then placed
+ * at the origin of the output [planes, out...]; indices outside are errors. Tiles: 1 (later duplicates win, so the order is serial). */
+typedef struct rlx_max_unpool_params {
+    int64_t element_bytes, count; /* of x */
+    int64_t planes;
+    int64_t pooled[3], out[3];
+} rlx_max_unpool_params_t;
+
+/* deform_conv. In: x, w, offset, bias or absent, mask or absent. Out: y. Two spatial axes (depth is 1). dtype F32, F64, F16.
+ * Tiles: batch * outputs * out height. */
+typedef struct rlx_deform_conv_params {
+    int64_t dtype, batch, group, channels, outputs, offset_group;
+    rlx_window_params_t window;
+} rlx_deform_conv_params_t;
+
+/* col2im. In: x [batch, channels * kernel cells, blocks]. Out: y [batch, channels, image...]. window.in is the image, window.out the
+ * grid of blocks. dtype F32, F64, F16, BF16. Tiles: batch * channels. */
+typedef struct rlx_col2im_params {
+    int64_t dtype, batch, channels;
+    rlx_window_params_t window;
+} rlx_col2im_params_t;
+
+/* conv_c16, conv_first_c16, conv_transpose_c16. f32, depth 1. In: x, packed w, padded bias [16 * output blocks] or absent, residuals. Out: y in
+ * RLX_LAYOUT_C16. x is RLX_LAYOUT_C16 (first: row-major). Weights: RLX_LAYOUT_CONV_16I16O (first: RLX_LAYOUT_CONV_16O).
+ * Tiles: batch * group * row blocks * output-block ranges, the last fastest. */
+typedef struct rlx_conv_c16_params {
+    int64_t batch, group, channels, outputs;
+    rlx_window_params_t window;
+    int64_t rows;   /* output rows in a row block */
+    int64_t blocks; /* output-channel blocks in a range */
+} rlx_conv_c16_params_t;
+typedef rlx_conv_c16_params_t rlx_conv_first_c16_params_t;
+typedef rlx_conv_c16_params_t rlx_conv_transpose_c16_params_t;
+
+/* conv_depthwise_c16. f32, depth 1, group == channels == outputs. In: x (C16), w (RLX_LAYOUT_DW16), padded bias or absent, residuals. Out: y (C16).
+ * Tiles: batch * channel blocks * row blocks. */
+typedef struct rlx_conv_depthwise_c16_params {
+    int64_t batch, channels;
+    rlx_window_params_t window;
+    int64_t rows;
+} rlx_conv_depthwise_c16_params_t;
+
+/* max_pool_c16, avg_pool_c16. f32, depth 1. In: x (C16). Out: y (C16). Tiles: batch * channel blocks * out height. */
+typedef struct rlx_pool_c16_params {
+    int64_t batch, channels;
+    rlx_window_params_t window;
+    int64_t count_include_pad;
+} rlx_pool_c16_params_t;
+typedef rlx_pool_c16_params_t rlx_max_pool_c16_params_t;
+typedef rlx_pool_c16_params_t rlx_avg_pool_c16_params_t;
 
 #endif
