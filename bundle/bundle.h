@@ -1,0 +1,108 @@
+/* The bundle file (.rlxb): written once, mapped many times. docs/BUNDLE.md is the format.
+ *
+ * Layout: a 4096-byte header page, the manifest (protobuf, proto/bundle.proto), then page-aligned segments: IR text, program, constants,
+ * one code object per ISA. Every byte is covered by a digest or checked to be zero, and nothing is parsed before its digest matched.
+ * The same parts give the same bytes.
+ *
+ * A bundle is immutable after open and may be read from any thread. Program, manifest and code are private copies, so a file that changes
+ * later cannot change what runs; constants stay mapped from the file. */
+#ifndef RLX_BUNDLE_BUNDLE_H
+#define RLX_BUNDLE_BUNDLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "bundle/program.h"
+
+#define RLX_BUNDLE_MAJOR 1
+#define RLX_BUNDLE_MINOR 0
+#define RLX_BUNDLE_PAGE 4096
+#define RLX_BUNDLE_LEAF (1 << 20)
+#define RLX_BUNDLE_DIGEST 32
+#define RLX_BUNDLE_SEGMENTS_MAX 16
+#define RLX_BUNDLE_OPTIONS_MAX 64
+#define RLX_BUNDLE_MANIFEST_MAX (256 << 10)
+#define RLX_BUNDLE_ENTRIES_MAX 256
+
+/* Where a kernel starts in a code image. */
+typedef struct rlx_bundle_entry {
+    uint32_t kernel; /* rlx_kernel_id_t */
+    uint32_t offset; /* bytes from the image's first byte */
+} rlx_bundle_entry_t;
+
+/* A position-independent, relocation-free code image. */
+typedef struct rlx_bundle_image {
+    const char *isa; /* "x86-64-v3" */
+    const void *data;
+    size_t bytes;
+    const rlx_bundle_entry_t *entries; /* by ascending kernel */
+    uint32_t n_entries;
+} rlx_bundle_image_t;
+
+/* A compile option that changes the result. */
+typedef struct rlx_bundle_option {
+    const char *key, *value;
+} rlx_bundle_option_t;
+
+/* All borrowed for the call. `constants` and `ir_text` may be empty. */
+typedef struct rlx_bundle_parts {
+    const char *name;
+    const char *compiler; /* version of RLX */
+    uint32_t kernel_abi;
+    const void *program;
+    size_t program_bytes;
+    const void *constants;
+    size_t constants_bytes;
+    const char *ir_text;
+    size_t ir_text_bytes;
+    const rlx_bundle_option_t *options;
+    int n_options;
+    const rlx_bundle_image_t *images;
+    int n_images;
+} rlx_bundle_parts_t;
+
+/* Writes beside `path`, syncs, then renames over it: a reader sees the old file or the new one. The program is checked first. */
+rlx_status_t rlx_bundle_write(const char *path, const rlx_bundle_parts_t *parts, rlx_diag_t *diag);
+
+typedef struct rlx_bundle rlx_bundle_t;
+
+enum {
+    RLX_BUNDLE_NO_STAMP = 1u << 0,     /* hash the constants even if a stamp vouches for them; leave no stamp */
+    RLX_BUNDLE_SKIP_CODE = 1u << 1,    /* for inspection: no code object is picked, any machine will do */
+};
+
+/* Opens, verifies and maps. Constants are hashed by up to `RLX_BUNDLE_HASHERS` threads, or skipped when RLX_CACHE_DIR holds a stamp of the
+ * same device, inode, ctime, size and root digest; after hashing a stamp is left there. */
+#define RLX_BUNDLE_HASHERS 8
+rlx_status_t rlx_bundle_open(const char *path, unsigned flags, rlx_bundle_t **out_bundle, rlx_diag_t *diag);
+void rlx_bundle_close(rlx_bundle_t *bundle);
+
+/* All borrowed until close. */
+const char *rlx_bundle_name(const rlx_bundle_t *bundle);
+const char *rlx_bundle_compiler(const rlx_bundle_t *bundle);
+const rlx_program_header_t *rlx_bundle_program(const rlx_bundle_t *bundle); /* passed rlx_program_check */
+const void *rlx_bundle_constants(const rlx_bundle_t *bundle, size_t *out_bytes);
+const char *rlx_bundle_ir_text(const rlx_bundle_t *bundle, size_t *out_bytes); /* not NUL-terminated */
+const rlx_bundle_option_t *rlx_bundle_options(const rlx_bundle_t *bundle, int *out_count);
+const uint8_t *rlx_bundle_source_digest(const rlx_bundle_t *bundle);   /* BLAKE2b-256 of the canonical IR text */
+const uint8_t *rlx_bundle_manifest_digest(const rlx_bundle_t *bundle); /* names the bundle: it covers every byte of it */
+const uint8_t *rlx_bundle_signer(const rlx_bundle_t *bundle);          /* Ed25519 key of a valid signature, or NULL */
+bool rlx_bundle_stamped(const rlx_bundle_t *bundle);                   /* constants were not hashed: a stamp vouched for them */
+/* The code image chosen for this machine, mapped read and execute; NULL with RLX_BUNDLE_SKIP_CODE. `data` is its first byte. */
+const rlx_bundle_image_t *rlx_bundle_code(const rlx_bundle_t *bundle);
+
+/* For `rlx inspect`: the file's segments. */
+typedef struct rlx_bundle_segment {
+    const char *kind; /* "ir", "program", "constants", "code" */
+    const char *isa;  /* code: "x86-64-v3", else "" */
+    uint64_t offset, bytes;
+    uint8_t digest[RLX_BUNDLE_DIGEST];
+} rlx_bundle_segment_t;
+const rlx_bundle_segment_t *rlx_bundle_segments(const rlx_bundle_t *bundle, int *out_count);
+
+/* bundle/isa.c: can this CPU and OS run code of `isa`? RLX_ISA in the environment narrows the choice to one ISA (tests). */
+bool rlx_isa_runs(const char *isa);
+
+#endif
