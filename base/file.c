@@ -1,0 +1,201 @@
+/* Whole files by plain system calls. Every failure names path and reason; nothing is left behind after one. */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILE_WRITE_MAX ((size_t)1 << 30) /* one write call */
+
+static const uint64_t file_empty;
+
+static rlx_status_t open_failed(const char *path, rlx_diag_t *diag)
+{
+    return rlx_fail(diag, RLX_E_FILE_OPEN, "cannot open %s: %s", path, strerror(errno));
+}
+
+rlx_status_t rlx_file_map(const char *path, rlx_bytes_t *out_file, rlx_diag_t *diag)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat info;
+    void *data = NULL;
+    rlx_status_t status = RLX_OK;
+
+    if (fd < 0)
+        return open_failed(path, diag);
+    if (fstat(fd, &info) != 0)
+        status = open_failed(path, diag);
+    else if (!S_ISREG(info.st_mode))
+        status = rlx_fail(diag, RLX_E_FILE_OPEN, "cannot open %s: not a regular file", path);
+    else if (info.st_size > 0 && (data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0)) == MAP_FAILED)
+        status = rlx_fail(diag, RLX_E_FILE_OPEN, "cannot map %s: %s", path, strerror(errno));
+    close(fd);
+    if (status == RLX_OK)
+        *out_file = (rlx_bytes_t){data != NULL ? data : &file_empty, (size_t)info.st_size};
+    return status;
+}
+
+void rlx_file_unmap(rlx_bytes_t *file)
+{
+    if (file->bytes > 0)
+        munmap((void *)file->data, file->bytes);
+    *file = (rlx_bytes_t){0};
+}
+
+/* Reads `fd` to its end into *data, which grows from `capacity` bytes and is freed by the caller on failure too. */
+static rlx_status_t file_drain(int fd, const char *path, size_t capacity, size_t bytes_max, char **data, size_t *out_bytes, rlx_diag_t *diag)
+{
+    size_t used = 0;
+
+    for (;;) {
+        char *grown = *data;
+        ssize_t n;
+
+        if (grown == NULL || used + 1 >= capacity) {
+            capacity += used;
+            grown = realloc(*data, capacity);
+        }
+        if (grown == NULL)
+            return rlx_fail(diag, RLX_E_NO_MEMORY, "cannot allocate %zu bytes to read %s", capacity, path);
+        *data = grown;
+        n = read(fd, grown + used, capacity - used - 1);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return rlx_fail(diag, RLX_E_FILE_OPEN, "cannot read %s: %s", path, strerror(errno));
+        if (n == 0)
+            break;
+        used += (size_t)n;
+        if (used > bytes_max)
+            return rlx_fail(diag, RLX_E_NO_MEMORY, "%s is larger than the limit of %zu bytes", path, bytes_max);
+    }
+    (*data)[used] = '\0';
+    *out_bytes = used;
+    return RLX_OK;
+}
+
+rlx_status_t rlx_file_read(const char *path, size_t bytes_max, void **out_data, size_t *out_bytes, rlx_diag_t *diag)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat info;
+    char *data = NULL;
+    rlx_status_t status;
+
+    if (fd < 0)
+        return open_failed(path, diag);
+    if (fstat(fd, &info) != 0)
+        status = open_failed(path, diag);
+    else if (S_ISDIR(info.st_mode))
+        status = rlx_fail(diag, RLX_E_FILE_OPEN, "cannot read %s: it is a folder", path);
+    else if ((uint64_t)info.st_size > bytes_max)
+        status = rlx_fail(diag, RLX_E_NO_MEMORY, "%s is larger than the limit of %zu bytes", path, bytes_max);
+    else
+        status = file_drain(fd, path, (size_t)info.st_size + 4096, bytes_max, &data, out_bytes, diag);
+    close(fd);
+    if (status != RLX_OK) {
+        free(data);
+        return status;
+    }
+    *out_data = data;
+    return RLX_OK;
+}
+
+static int parts_write(int fd, const rlx_bytes_t *parts, int n_parts)
+{
+    for (int i = 0; i < n_parts; i++) {
+        const char *at = parts[i].data;
+        size_t left = parts[i].bytes;
+
+        while (left > 0) {
+            ssize_t n = write(fd, at, left < FILE_WRITE_MAX ? left : FILE_WRITE_MAX);
+
+            if (n < 0 && errno == EINTR)
+                continue;
+            if (n < 0)
+                return -1;
+            at += n;
+            left -= (size_t)n;
+        }
+    }
+    return 0;
+}
+
+/* Makes the rename durable. Some file systems refuse to sync a folder: then there is nothing more to do. */
+static void folder_sync(const char *path)
+{
+    char *folder = strdup(path), *slash = folder != NULL ? strrchr(folder, '/') : NULL;
+    int fd;
+
+    if (slash != NULL)
+        slash[slash == folder ? 1 : 0] = '\0';
+    fd = open(slash != NULL ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)fsync(fd);
+        close(fd);
+    }
+    free(folder);
+}
+
+static int file_write_in_place(const char *path, const rlx_bytes_t *parts, int n_parts)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC), rc;
+
+    if (fd < 0)
+        return -1;
+    rc = parts_write(fd, parts, n_parts);
+    return close(fd) != 0 ? -1 : rc;
+}
+
+static int file_replace(const char *path, const rlx_bytes_t *parts, int n_parts)
+{
+    char *temporary = NULL;
+    int fd, rc = -1, saved;
+
+    if (asprintf(&temporary, "%s.%ld.part", path, (long)getpid()) < 0)
+        return -1;
+    (void)unlink(temporary); /* a leftover of a killed process with our id */
+    fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0) {
+        rc = parts_write(fd, parts, n_parts) != 0 || fsync(fd) != 0 ? -1 : 0;
+        saved = errno;
+        if (close(fd) != 0 && rc == 0)
+            rc = -1;
+        else
+            errno = saved;
+        if (rc == 0 && rename(temporary, path) != 0)
+            rc = -1;
+        if (rc != 0) {
+            saved = errno;
+            (void)unlink(temporary);
+            errno = saved;
+        }
+    }
+    saved = errno;
+    free(temporary);
+    errno = saved;
+    return rc;
+}
+
+rlx_status_t rlx_file_write_parts(const char *path, const rlx_bytes_t *parts, int n_parts, rlx_diag_t *diag)
+{
+    struct stat info;
+    bool special = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+    int rc = special ? file_write_in_place(path, parts, n_parts) : file_replace(path, parts, n_parts);
+
+    if (rc != 0)
+        return rlx_fail(diag, RLX_E_FILE_WRITE, "cannot write %s: %s", path, strerror(errno));
+    if (!special)
+        folder_sync(path);
+    return RLX_OK;
+}
+
+rlx_status_t rlx_file_write(const char *path, const void *data, size_t bytes, rlx_diag_t *diag)
+{
+    rlx_bytes_t part = {data, bytes};
+
+    return rlx_file_write_parts(path, &part, 1, diag);
+}
