@@ -39,7 +39,7 @@ typedef enum rlx_layout {
     RLX_LAYOUT_CONV_16I16O = 2, /* weights [G][ceil(O/16)][ceil(I/16)][kernel...][16 i][16 o]; lanes past O are zero; the last block holds I mod 16 rows */
     RLX_LAYOUT_GEMM_16N = 3,   /* B of a matmul: [ceil(N/16)][K][16]; lanes past N are zero */
     RLX_LAYOUT_DW16 = 4,       /* depthwise weights [ceil(C/16)][kernel...][16] */
-    RLX_LAYOUT_CONV_16O = 5,   /* first-layer weights [ceil(O/16)][I][kernel...][16 o] */
+    RLX_LAYOUT_CONV_16O = 5,   /* first-layer weights [ceil(O/16)][kernel...][I][16 o]; lanes past O are zero */
 } rlx_layout_t;
 
 /* 0 for a value outside the list. */
