@@ -1,1 +1,3 @@
 /* Kernels of the matmul family: see kernels/kernel_list.h. */
+RLX_KERNEL(matmul_plain, 130, 0)
+RLX_KERNEL(gemm, 131, 0)

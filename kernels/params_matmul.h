@@ -1,7 +1,41 @@
-/* Parameter blocks of the matmul family. */
+/* Parameter blocks of the matmul family. Strides count elements; a stride of 0 repeats an operand along an axis. */
 #ifndef RLX_KERNELS_PARAMS_MATMUL_H
 #define RLX_KERNELS_PARAMS_MATMUL_H
 
 #include <stdint.h>
+
+#define RLX_MATMUL_BATCH 6
+#define RLX_MATMUL_COLUMNS 256 /* of a tile of matmul_plain */
+
+/* C[batch][m][n] = chain of fma over k ascending of A[batch][m][k] * B[batch][k][n], starting from bias[n], or +0 without one.
+ * Batch axes come first to last; unused ones have extent 1. */
+typedef struct rlx_matmul_shape {
+    int64_t m, n, k;
+    int64_t batch[RLX_MATMUL_BATCH];
+    int64_t a_batch[RLX_MATMUL_BATCH], b_batch[RLX_MATMUL_BATCH], c_batch[RLX_MATMUL_BATCH];
+    int64_t a_row, a_col; /* of m, of k */
+    int64_t b_row, b_col; /* of k, of n */
+    int64_t c_row, c_col; /* of m, of n */
+} rlx_matmul_shape_t;
+
+/* matmul_plain: in A, B, bias?; out C. Any dtype. Tiles: batch x m x ceil(n / RLX_MATMUL_COLUMNS). */
+typedef struct rlx_matmul_plain_params {
+    rlx_matmul_shape_t shape;
+    int64_t dtype;
+} rlx_matmul_plain_params_t;
+
+/* gemm: in A, B, bias?, then the epilogue's tensors; out C. f32. `packed`: B is constant in RLX_LAYOUT_GEMM_16N and has no batch; b_row and
+ * b_col are unused. Tiles: batch x m_blocks x ceil(ceil(n / 16) / n_tile), columns fastest; rows are split evenly over m_blocks blocks of
+ * at most RLX_GEMM_ROWS. Scratch: RLX_GEMM_SCRATCH. */
+#define RLX_GEMM_ROWS 192
+#define RLX_GEMM_K 384         /* depth of a chunk of k */
+#define RLX_GEMM_LDA (RLX_GEMM_K + 16)
+#define RLX_GEMM_PANEL 4       /* 16-column blocks of a panel of B, at most */
+#define RLX_GEMM_SCRATCH ((RLX_GEMM_ROWS * RLX_GEMM_LDA + RLX_GEMM_K * 16 * RLX_GEMM_PANEL) * 4)
+typedef struct rlx_gemm_params {
+    rlx_matmul_shape_t shape;
+    int64_t packed;
+    int64_t m_blocks, n_tile;
+} rlx_gemm_params_t;
 
 #endif

@@ -1,0 +1,235 @@
+/* gemm: f32 matrix product, bit for bit matmul_plain. B is packed offline, or panel by panel into scratch.
+ *
+ * A call's tiles are cut into runs: neighbouring column tiles of one block of rows. A run goes over k in chunks of RLX_GEMM_K, partial sums
+ * resting in C; inside a chunk over panels of B, which stay in L1 or L2 while all row tiles of the block pass over them; the next panel is
+ * prefetched meanwhile, spread evenly. Few rows (up to 3) stream B once, whole k, several column blocks side by side. */
+#include "kernels/gemm_pack.h"
+#include "kernels/params.h"
+
+typedef void gemm_tile_fn_t(const gemm_tile_t *tile);
+
+#define GEMM_TILE(rows, blocks) \
+    static __attribute__((noinline)) void tile_##rows##x##blocks(const gemm_tile_t *tile) { gemm_tile_run(rows, blocks, tile); }
+#define GEMM_CASE(rows, blocks)      \
+    case rows:                       \
+        tile_##rows##x##blocks(tile); \
+        return;
+
+#ifdef __AVX512F__
+#define GEMM_WIDE(X) X(1, 4) X(2, 4) X(3, 4)
+#define GEMM_DOUBLE(X) \
+    X(1, 2) X(2, 2) X(3, 2) X(4, 2) X(5, 2) X(6, 2) X(7, 2) X(8, 2) X(9, 2) X(10, 2) X(11, 2) X(12, 2) X(13, 2) X(14, 2)
+#define GEMM_SINGLE(X) \
+    X(1, 1) X(2, 1) X(3, 1) X(4, 1) X(5, 1) X(6, 1) X(7, 1) X(8, 1) X(9, 1) X(10, 1) X(11, 1) X(12, 1) X(13, 1) X(14, 1)
+#else
+#define GEMM_WIDE(X) X(1, 4)
+#define GEMM_DOUBLE(X) X(1, 2) X(2, 2) X(3, 2)
+#define GEMM_SINGLE(X) X(1, 1) X(2, 1) X(3, 1) X(4, 1) X(5, 1) X(6, 1)
+#endif
+GEMM_WIDE(GEMM_TILE)
+GEMM_DOUBLE(GEMM_TILE)
+GEMM_SINGLE(GEMM_TILE)
+
+static void tile_run(int64_t rows, int64_t blocks, const gemm_tile_t *tile)
+{
+    if (blocks == 4)
+        switch (rows) { GEMM_WIDE(GEMM_CASE) }
+    else if (blocks == 2)
+        switch (rows) { GEMM_DOUBLE(GEMM_CASE) }
+    else
+        switch (rows) { GEMM_SINGLE(GEMM_CASE) }
+}
+
+/* Column blocks side by side for a block of `rows` rows: enough independent chains to hide the latency of fma. */
+static int64_t panel_blocks(int64_t rows)
+{
+#ifdef __AVX512F__
+    return rows <= 3 ? 4 : GEMM_BLOCKS;
+#else
+    return rows == 1 ? 4 : rows <= 3 ? 2 : GEMM_BLOCKS;
+#endif
+}
+
+/* One block of rows against a run of columns. */
+typedef struct gemm_run {
+    const rlx_gemm_params_t *p;
+    const float *a, *b, *bias;
+    float *c;
+    float *a_pack, *b_pack;       /* scratch; a_pack NULL: A is read in place */
+    int64_t rows, n_begin, n_end; /* n in blocks of 16 */
+    int64_t panel;
+} gemm_run_t;
+
+/* One panel of B for one chunk of k. */
+typedef struct gemm_panel {
+    gemm_tile_t tile;
+    int64_t blocks, n, cols; /* first column, columns that exist */
+    bool last;               /* the chunk of k is the last: the epilogue follows */
+} gemm_panel_t;
+
+/* Rows [row, row + rows) where C cannot take whole vectors: past the last column, or columns apart. */
+static __attribute__((noinline)) void panel_rows_edge(const gemm_run_t *run, const gemm_panel_t *panel, gemm_tile_t tile, int64_t rows)
+{
+    float edge[GEMM_ROWS * 16 * RLX_GEMM_PANEL];
+    int64_t width = panel->blocks * 16, c_row = run->p->shape.c_row, c_col = run->p->shape.c_col;
+    float *c = tile.c;
+
+    if (!tile.init)
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t j = 0; j < width; j++)
+                edge[r * width + j] = j < panel->cols ? c[r * c_row + j * c_col] : 0;
+    tile.c = edge;
+    tile.ldc = width;
+    tile_run(rows, panel->blocks, &tile);
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t j = 0; j < panel->cols; j++)
+            c[r * c_row + j * c_col] = edge[r * width + j];
+}
+
+static void panel_run(const gemm_run_t *run, const gemm_panel_t *panel)
+{
+    const rlx_matmul_shape_t *shape = &run->p->shape;
+    bool whole = panel->cols == panel->blocks * 16 && shape->c_col == 1;
+    int64_t tiles = (run->rows + GEMM_ROWS - 1) / GEMM_ROWS;
+    int64_t few = run->rows / tiles, more = run->rows % tiles;
+    gemm_tile_t tile = panel->tile;
+
+    for (int64_t t = 0; t < tiles; t++) {
+        int64_t rows = few + (t < more);
+        if (whole)
+            tile_run(rows, panel->blocks, &tile);
+        else
+            panel_rows_edge(run, panel, tile, rows);
+        tile.a += rows * tile.lda;
+        tile.c += rows * shape->c_row;
+        tile.prefetch += tile.prefetch_step * (tile.k / 4);
+    }
+}
+
+/* The bias as the tile wants it: 16 * blocks floats. */
+static const float *panel_init(const gemm_run_t *run, const gemm_panel_t *panel, float *buffer)
+{
+    for (int64_t j = 0; j < panel->blocks * 16; j++)
+        buffer[j] = run->bias && j < panel->cols ? run->bias[panel->n + j] : 0;
+    return buffer;
+}
+
+static void panel_pack(const gemm_run_t *run, gemm_panel_t *panel, int64_t k0)
+{
+    const rlx_matmul_shape_t *shape = &run->p->shape;
+    int64_t k = panel->tile.k;
+
+    for (int64_t j = 0; j < panel->blocks; j++) {
+        int64_t n = panel->n + 16 * j, cols = shape->n - n;
+        gemm_pack_b(run->b_pack + j * k * 16, run->b + k0 * shape->b_row + n * shape->b_col, k, cols < 16 ? cols : 16, shape->b_row, shape->b_col);
+    }
+    panel->tile.b = run->b_pack;
+    panel->tile.ldb = k * 16;
+}
+
+/* Where the panel after this one starts, and how fast to walk over it so that all row tiles together cover it once. */
+static void panel_prefetch(const gemm_run_t *run, gemm_panel_t *panel, int64_t next_n, int64_t next_k)
+{
+    int64_t tiles = (run->rows + GEMM_ROWS - 1) / GEMM_ROWS, steps = tiles * (panel->tile.k / 4);
+    int64_t bytes = panel->tile.k * 64 * panel->blocks;
+
+    panel->tile.prefetch = (const char *)(run->b + (next_n * run->p->shape.k + next_k) * 16);
+    panel->tile.prefetch_step = steps ? (bytes + steps - 1) / steps : 0;
+    if (panel->tile.prefetch_step > 64)
+        panel->tile.prefetch_step = 64;
+}
+
+static void chunk_run(const gemm_run_t *run, int64_t k0, int64_t k)
+{
+    const rlx_matmul_shape_t *shape = &run->p->shape;
+    float init[16 * RLX_GEMM_PANEL];
+
+    for (int64_t n = run->n_begin, blocks; n < run->n_end; n += blocks) {
+        gemm_panel_t panel = {.n = n * 16, .last = k0 + k == shape->k};
+        blocks = n + run->panel <= run->n_end ? run->panel : 1;
+        panel.blocks = blocks;
+        panel.cols = shape->n - panel.n < blocks * 16 ? shape->n - panel.n : blocks * 16;
+        panel.tile = (gemm_tile_t){.a = run->a_pack ? run->a_pack : run->a + k0, .lda = run->a_pack ? RLX_GEMM_LDA : shape->a_row,
+            .b = run->b + (n * shape->k + k0) * 16, .ldb = shape->k * 16, .c = run->c + panel.n * shape->c_col, .ldc = shape->c_row, .k = k};
+        panel.tile.init = k0 == 0 ? panel_init(run, &panel, init) : NULL;
+        panel.tile.prefetch = (const char *)panel.tile.a;
+        if (!run->p->packed)
+            panel_pack(run, &panel, k0);
+        else if (run->rows > 3)
+            panel_prefetch(run, &panel, n + blocks < run->n_end ? n + blocks : run->n_begin, n + blocks < run->n_end ? k0 : k0 + k);
+        panel_run(run, &panel);
+    }
+}
+
+/* A is copied when its columns are not adjacent, or when rows are so far apart that a tile's rows fall into one cache set and the copy is
+ * paid back by enough columns. */
+static bool run_packs_a(const gemm_run_t *run)
+{
+    const rlx_matmul_shape_t *shape = &run->p->shape;
+
+    if (shape->a_col != 1)
+        return true;
+    return run->rows > 3 && shape->a_row % 512 == 0 && run->n_end - run->n_begin >= 8;
+}
+
+static void run_go(gemm_run_t *run)
+{
+    const rlx_matmul_shape_t *shape = &run->p->shape;
+    bool pack = run_packs_a(run);
+    bool whole = run->rows <= 3 && run->p->packed && !pack;
+    int64_t chunks = whole ? 1 : (shape->k + RLX_GEMM_K - 1) / RLX_GEMM_K;
+    int64_t depth = chunks > 1 ? ((shape->k + chunks - 1) / chunks + 15) & ~15 : shape->k;
+    int64_t k0 = 0;
+
+    if (!pack)
+        run->a_pack = NULL;
+    run->panel = panel_blocks(run->rows);
+    do {
+        int64_t k = shape->k - k0 < depth ? shape->k - k0 : depth;
+        if (pack)
+            gemm_pack_a(run->a_pack, run->a + k0 * shape->a_col, run->rows, k, shape->a_row, shape->a_col);
+        chunk_run(run, k0, k);
+        k0 += k;
+    } while (k0 < shape->k);
+}
+
+/* Offsets of batch index `batch`, and the first row of block `block`. */
+static void run_place(const rlx_kernel_args_t *args, gemm_run_t *run, int64_t batch, int64_t block)
+{
+    const rlx_matmul_shape_t *shape = &run->p->shape;
+    int64_t begin = shape->m * block / run->p->m_blocks, end = shape->m * (block + 1) / run->p->m_blocks;
+    int64_t a = begin * shape->a_row, b = 0, c = begin * shape->c_row;
+
+    for (int i = RLX_MATMUL_BATCH - 1; i >= 0; i--) {
+        int64_t at = batch % shape->batch[i];
+        batch /= shape->batch[i];
+        a += at * shape->a_batch[i];
+        b += at * shape->b_batch[i];
+        c += at * shape->c_batch[i];
+    }
+    run->rows = end - begin;
+    run->a = (const float *)args->in[0].base + a;
+    run->b = (const float *)args->in[1].base + b;
+    run->bias = args->in[2].base;
+    run->c = (float *)args->out[0].base + c;
+    run->a_pack = args->scratch;
+    run->b_pack = run->a_pack + RLX_GEMM_ROWS * RLX_GEMM_LDA;
+}
+
+RLX_KERNEL_ENTRY(gemm)
+{
+    const rlx_gemm_params_t *p = (const rlx_gemm_params_t *)args->param;
+    int64_t blocks = (p->shape.n + 15) / 16, columns = (blocks + p->n_tile - 1) / p->n_tile;
+
+    while (tile_begin < tile_end) {
+        gemm_run_t run = {.p = p};
+        int64_t row = tile_begin / columns, first = tile_begin % columns;
+        int64_t last = tile_end - row * columns < columns ? tile_end - row * columns : columns;
+
+        run.n_begin = first * p->n_tile;
+        run.n_end = last * p->n_tile < blocks ? last * p->n_tile : blocks;
+        run_place(args, &run, row / p->m_blocks, row % p->m_blocks);
+        run_go(&run);
+        tile_begin = row * columns + last;
+    }
+}
