@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Checks who includes whom: arrows between folders go one way only. Prints every breach as FILE:LINE and exits 1 if there is one."""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# folder -> folders (or single headers) of ours that its files may include, besides their own.
+FOLDERS = {
+    "base": [],
+    "proto": ["base/"],
+    "bundle": ["base/", "proto/"],
+    "kernels": ["base/"],
+    "ir": ["base/", "proto/", "bundle/", "kernels/"],
+    "exec": ["base/", "bundle/", "kernels/abi.h", "kernels/params", "kernels/kernel_list.h"],
+    "cli": ["base/", "proto/", "bundle/", "kernels/", "ir/", "exec/"],
+}
+# folder -> headers of libraries that it may include. Headers of libc are those that this Python knows not to be any library's.
+LIBRARIES = {
+    "base": ["zlib.h", "sodium.h", "xxhash.h", "yaml.h"],
+    "proto": ["protobuf-c/"],
+    "bundle": ["sodium.h", "protobuf-c/"],
+    "kernels": [],
+    "ir": ["protobuf-c/"],
+    "exec": [],
+    "cli": [],
+}
+KNOWN_LIBRARIES = ["zlib.h", "sodium", "xxhash.h", "yaml.h", "protobuf-c", "uv.h", "nng", "ucp", "uct", "ucs", "nghttp2", "openssl",
+                   "microhttpd", "zstd", "jpeglib", "cmocka"]
+# Kernels are freestanding: these headers of the compiler are all they get.
+FREESTANDING = ["stddef.h", "stdint.h", "stdbool.h", "limits.h", "float.h"]
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def kernel_sources():
+    names = set()
+    for listing in (ROOT / "kernels").glob("sources_*.txt"):
+        names.update(line.strip() for line in listing.read_text().splitlines() if line.strip())
+    return {ROOT / "kernels" / name for name in names}
+
+
+def breach(folder, is_kernel, style, name):
+    """Why `name` may not be included, or None."""
+    if style == "<":
+        if is_kernel and name not in FREESTANDING:
+            return "kernels are freestanding"
+        known = any(name.startswith(library) for library in KNOWN_LIBRARIES)
+        if known and not any(name.startswith(library) for library in LIBRARIES[folder]):
+            return f"{folder}/ may not use this library"
+        return None
+    if "/" not in name:
+        return "write the path from the root"
+    if name.startswith(folder + "/"):
+        return None
+    if is_kernel:
+        return "kernels include only kernels/"
+    if not any(name.startswith(allowed) for allowed in FOLDERS[folder]):
+        return f"{folder}/ may include only {', '.join(FOLDERS[folder]) or 'itself'}"
+    return None
+
+
+def main():
+    kernels = kernel_sources()
+    breaches = 0
+    files = 0
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.[ch]")):
+            files += 1
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+                match = INCLUDE.match(line)
+                reason = match and breach(folder, path in kernels, match[1], match[2])
+                if reason:
+                    breaches += 1
+                    print(f"{path.relative_to(ROOT)}:{number}: {match[2]}: {reason}")
+    print(f"layering: {files} files, {breaches} breaches")
+    return 1 if breaches else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
