@@ -61,3 +61,7 @@ RLX_ERROR(PLAN_OVERFLOW, 1406, RLX_OUT_OF_RANGE, "size overflows",
           "Extents multiply to more than RLX accepts.", "Send smaller inputs.")
 RLX_ERROR(ARENA_LIMIT, 1407, RLX_RESOURCE_EXHAUSTED, "request needs too much memory",
           "The plan's arena is larger than the limit.", "Send smaller inputs or raise the limit.")
+RLX_ERROR(CANCELLED, 1408, RLX_CANCELLED, "request cancelled",
+          "The caller withdrew the request while it ran.", "Nothing to fix; send it again if it is still wanted.")
+RLX_ERROR(QUEUE_FULL, 1409, RLX_RESOURCE_EXHAUSTED, "queue full",
+          "More requests wait than the queue holds.", "Send them more slowly, or raise the queue's capacity.")
