@@ -9,4 +9,7 @@
  * Output 0 of such an op must be given layout C16 by the pass; residual operands of its epilogue must be C16 too. */
 bool rlx_conv_wants_c16(const rlx_graph_t *graph, const rlx_op_t *op, bool *out_input_row_major);
 
+/* Sampling ops: true when operand 0 stands in C16 and the kernel can read it so and give output 0 in C16 as well. */
+bool rlx_sample_carries_c16(const rlx_graph_t *graph, const rlx_op_t *op);
+
 #endif

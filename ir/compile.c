@@ -1,0 +1,150 @@
+/* The pipeline: import -> canonicalise -> fuse -> layout -> lower -> emit, with the verifier after every pass. */
+#include "ir/compile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "ir/builder.h"
+#include "ir/pass.h"
+
+typedef rlx_status_t pass_fn_t(rlx_graph_t *graph, rlx_diag_t *diag);
+
+typedef struct pass_entry {
+    const char *name; /* what --after takes */
+    int level;        /* runs from this optimisation level on */
+    pass_fn_t *run;
+} pass_entry_t;
+
+static rlx_status_t canonicalise(rlx_graph_t *graph, rlx_diag_t *diag)
+{
+    RLX_TRY(rlx_pass_fold(graph, diag));
+    rlx_pass_dead_code(graph);
+    RLX_TRY(rlx_pass_canonicalise(graph, diag));
+    RLX_TRY(rlx_pass_fold(graph, diag));
+    rlx_pass_dead_code(graph);
+    RLX_TRY(rlx_pass_canonicalise(graph, diag));
+    return rlx_pass_outputs(graph, diag);
+}
+
+static rlx_status_t fuse(rlx_graph_t *graph, rlx_diag_t *diag)
+{
+    RLX_TRY(rlx_pass_fuse_transpose(graph, diag));
+    return rlx_pass_fuse(graph, diag);
+}
+
+static const pass_entry_t pass_table[] = {
+    {"canonicalise", 1, canonicalise},
+    {"fuse", 2, fuse},
+    {"layout", 3, rlx_pass_layout},
+};
+
+static void dump_after(const rlx_graph_t *graph, const rlx_compile_options_t *options, const char *pass)
+{
+    if (options->dump_after != NULL && options->dump_out != NULL && strcmp(options->dump_after, pass) == 0)
+        rlx_graph_dump(graph, options->dump_out);
+}
+
+static void report(const rlx_compile_options_t *options, const char *phase)
+{
+    if (options->progress != NULL)
+        options->progress(options->progress_context, phase);
+}
+
+static rlx_status_t run_passes(rlx_graph_t *graph, const rlx_compile_options_t *options, rlx_diag_t *diag)
+{
+    RLX_TRY(rlx_graph_verify(graph, diag));
+    dump_after(graph, options, "import");
+    for (size_t i = 0; i < sizeof pass_table / sizeof *pass_table; ++i) {
+        if (options->opt_level < pass_table[i].level)
+            continue;
+        report(options, pass_table[i].name);
+        RLX_TRY(pass_table[i].run(graph, diag));
+        if (rlx_graph_verify(graph, diag) != RLX_OK)
+            return rlx_diag_at(diag, "after pass '%s'", pass_table[i].name);
+        dump_after(graph, options, pass_table[i].name);
+    }
+    return RLX_OK;
+}
+
+static rlx_status_t apply_maxima(rlx_graph_t *graph, const rlx_compile_options_t *options, rlx_diag_t *diag)
+{
+    for (int i = 0; i < options->n_maxima; ++i) {
+        bool found = false;
+
+        for (int k = 0; k < graph->n_symbols; ++k) {
+            if (strcmp(graph->symbols[k].name, options->maxima[i].symbol) != 0)
+                continue;
+            graph->symbols[k].max = options->maxima[i].max;
+            graph->symbols[k].declared = found = true;
+        }
+        if (!found) {
+            rlx_fail(diag, RLX_E_USAGE, "--max names '%s', which is no symbol of this model", options->maxima[i].symbol);
+            return rlx_diag_hint(diag, "`rlx dump MODEL` shows the symbols in the inputs' shapes.");
+        }
+    }
+    return RLX_OK;
+}
+
+static int64_t count_reorders(const rlx_graph_t *graph)
+{
+    int64_t count = 0;
+
+    for (const rlx_op_t *op = graph->first; op != NULL; op = op->next)
+        count += op->kind == RLX_OP_reorder;
+    return count;
+}
+
+static rlx_status_t keep_text(const rlx_graph_t *graph, rlx_compiled_t *out, rlx_diag_t *diag)
+{
+    FILE *stream = open_memstream(&out->ir_text, &out->ir_text_bytes);
+
+    if (stream == NULL)
+        return rlx_fail(diag, RLX_E_NO_MEMORY, "the IR text could not be written");
+    rlx_graph_dump(graph, stream);
+    fclose(stream);
+    return RLX_OK;
+}
+
+rlx_status_t rlx_compile_graph(rlx_graph_t *graph, const rlx_compile_options_t *options, rlx_compiled_t *out_compiled, rlx_diag_t *diag)
+{
+    rlx_compiled_t out = {0};
+    rlx_emitted_t emitted = {0};
+    rlx_builder_t builder;
+    rlx_status_t status;
+
+    RLX_TRY(apply_maxima(graph, options, diag));
+    RLX_TRY(run_passes(graph, options, diag));
+    out.n_reorders = count_reorders(graph);
+    RLX_TRY(keep_text(graph, &out, diag));
+    report(options, "lower");
+    rlx_builder_init(&builder, graph, options->opt_level);
+    status = rlx_builder_lower_graph(&builder, diag);
+    if (status == RLX_OK) {
+        report(options, "emit");
+        status = rlx_emit_program(&builder, &emitted, diag);
+    }
+    out.n_steps = builder.n_steps;
+    rlx_builder_fini(&builder);
+    if (status != RLX_OK) {
+        free(out.ir_text);
+        return status;
+    }
+    out.name = strdup(graph->name);
+    RLX_ASSERT(out.name != NULL);
+    out.program = emitted.program;
+    out.program_bytes = emitted.program_bytes;
+    out.constants = emitted.constants;
+    out.constants_bytes = emitted.constants_bytes;
+    *out_compiled = out;
+    return RLX_OK;
+}
+
+void rlx_compiled_fini(rlx_compiled_t *compiled)
+{
+    free(compiled->name);
+    free(compiled->program);
+    free(compiled->constants);
+    free(compiled->ir_text);
+    *compiled = (rlx_compiled_t){0};
+}

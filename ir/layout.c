@@ -1,0 +1,290 @@
+/* Propagation of the blocked layout C16. Convolutions start it; element-wise ops, pools, channel concats, spatial means and resizes carry
+ * it on; everything else reads row-major. A reorder stands only where the two meet, once per value and direction. Keeps every bit: layouts
+ * move elements, orders of reduction are logical.
+ *
+ * One forward walk: an op sees the layouts its operands already have. */
+#include <string.h>
+
+#include "base/assert.h"
+#include "ir/layout_support.h"
+#include "ir/pass.h"
+
+typedef struct layouts {
+    rlx_graph_t *graph;
+    rlx_diag_t *diag;
+    rlx_value_t **other; /* by value id: the same tensor in the other layout, or NULL */
+    int cap;
+} layouts_t;
+
+static bool blockable(const rlx_value_t *value)
+{
+    return value != NULL && value->dtype == RLX_F32 && (value->rank == 3 || value->rank == 4);
+}
+
+static bool is_extent(const rlx_graph_t *graph, const rlx_value_t *value, int axis, int64_t extent)
+{
+    return rlx_expr_is(graph->exprs, value->dims[axis], extent);
+}
+
+/* A constant [N,C,spatial...] in C16; lanes past C are zero. */
+static rlx_value_t *block_constant(layouts_t *l, const rlx_value_t *value)
+{
+    int64_t dims[RLX_RANK_MAX], spatial = 1, blocks, bytes;
+    float *data;
+    const float *source = value->data;
+    rlx_value_t *out;
+
+    rlx_value_dims_const(l->graph, value, dims);
+    for (int i = 2; i < value->rank; ++i)
+        spatial *= dims[i];
+    blocks = (dims[1] + 15) / 16;
+    bytes = dims[0] * blocks * spatial * 16 * (int64_t)sizeof *data;
+    data = rlx_graph_alloc(l->graph, (size_t)bytes + 64);
+    for (int64_t n = 0; n < dims[0]; ++n)
+        for (int64_t c = 0; c < dims[1]; ++c)
+            for (int64_t s = 0; s < spatial; ++s)
+                data[((n * blocks + c / 16) * spatial + s) * 16 + c % 16] = source[(n * dims[1] + c) * spatial + s];
+    out = rlx_graph_const(l->graph, value->name, RLX_F32, value->rank, dims, data, true);
+    out->layout = RLX_LAYOUT_C16;
+    out->data_bytes = bytes;
+    return out;
+}
+
+static rlx_value_t **other_slot(layouts_t *l, const rlx_value_t *value)
+{
+    if ((int)value->id >= l->cap) {
+        int cap = l->graph->n_values * 2 + 64;
+        rlx_value_t **grown = rlx_graph_alloc(l->graph, (size_t)cap * sizeof *grown);
+
+        if (l->cap > 0)
+            memcpy(grown, l->other, (size_t)l->cap * sizeof *grown);
+        l->other = grown;
+        l->cap = cap;
+    }
+    return &l->other[value->id];
+}
+
+/* `value` in `layout`, through a reorder before `op` where needed. */
+static rlx_value_t *as_layout(layouts_t *l, rlx_value_t *value, rlx_layout_t layout, rlx_op_t *op)
+{
+    rlx_value_t *made;
+    rlx_op_t *reorder;
+
+    if (value == NULL || value->layout == layout)
+        return value;
+    if (*other_slot(l, value) != NULL)
+        return *other_slot(l, value);
+    if (value->data != NULL && layout == RLX_LAYOUT_C16) {
+        made = block_constant(l, value);
+    } else {
+        made = rlx_graph_value(l->graph, value->name, value->dtype);
+        reorder = rlx_graph_op(l->graph, op, RLX_OP_reorder, value->name, 1, &value, 1, &made);
+        reorder->source = op->source;
+        rlx_op_set_int(l->graph, reorder, "to", layout);
+        made->rank = value->rank;
+        memcpy(made->dims, value->dims, sizeof made->dims);
+        made->layout = layout;
+    }
+    *other_slot(l, value) = made;
+    return made;
+}
+
+static void operand_as(layouts_t *l, rlx_op_t *op, int index, rlx_layout_t layout)
+{
+    if (op->in[index] != NULL && op->in[index]->layout != layout)
+        rlx_op_set_input(op, index, as_layout(l, op->in[index], layout, op));
+}
+
+static bool same_dims(const rlx_value_t *a, const rlx_value_t *b)
+{
+    if (a->rank != b->rank)
+        return false;
+    for (int i = 0; i < a->rank; ++i)
+        if (a->dims[i] != b->dims[i])
+            return false;
+    return true;
+}
+
+/* How an operand of an element-wise op stands to the blocked output. */
+typedef enum role { ROLE_FULL, ROLE_CHANNEL, ROLE_SCALAR, ROLE_MISFIT } role_t;
+
+static role_t operand_role(const rlx_graph_t *graph, const rlx_value_t *operand, const rlx_value_t *out)
+{
+    int64_t count;
+
+    if (operand->dtype != RLX_F32)
+        return ROLE_MISFIT;
+    if (rlx_expr_is_const(graph->exprs, rlx_value_count(graph, operand), &count) && count == 1)
+        return ROLE_SCALAR;
+    if (same_dims(operand, out))
+        return ROLE_FULL;
+    if (operand->rank != out->rank || operand->dims[1] != out->dims[1])
+        return ROLE_MISFIT;
+    if (operand->dims[0] != out->dims[0] && !is_extent(graph, operand, 0, 1))
+        return ROLE_MISFIT;
+    for (int i = 2; i < out->rank; ++i)
+        if (!is_extent(graph, operand, i, 1))
+            return ROLE_MISFIT;
+    return ROLE_CHANNEL;
+}
+
+static bool all_f32(const rlx_op_t *op)
+{
+    const rlx_schedule_t *sched = op->sched;
+
+    if (op->kind == RLX_OP_cast)
+        return false;
+    for (int i = 0; op->kind == RLX_OP_fused && i < sched->chain->n_steps; ++i)
+        if (sched->chain->steps[i].dtype != RLX_F32)
+            return false;
+    return true;
+}
+
+static bool elementwise_carries(const rlx_graph_t *graph, const rlx_op_t *op)
+{
+    const rlx_value_t *out = op->out[0];
+    bool seen = false;
+
+    if ((rlx_op_info(op->kind)->traits & RLX_TRAIT_ELEMENTWISE) == 0 || op->n_out != 1 || !blockable(out) || !all_f32(op))
+        return false;
+    for (int i = 0; i < op->n_in; ++i) {
+        role_t role = op->in[i] != NULL ? operand_role(graph, op->in[i], out) : ROLE_SCALAR;
+
+        if (role == ROLE_MISFIT)
+            return false;
+        seen |= role == ROLE_FULL && op->in[i]->layout == RLX_LAYOUT_C16;
+    }
+    return seen;
+}
+
+static void visit_elementwise(layouts_t *l, rlx_op_t *op)
+{
+    for (int i = 0; i < op->n_in; ++i)
+        if (op->in[i] != NULL)
+            operand_as(l, op, i, operand_role(l->graph, op->in[i], op->out[0]) == ROLE_SCALAR ? RLX_LAYOUT_ROW_MAJOR : RLX_LAYOUT_C16);
+    op->out[0]->layout = RLX_LAYOUT_C16;
+}
+
+static bool concat_carries(const rlx_graph_t *graph, const rlx_op_t *op)
+{
+    int64_t axis = rlx_op_int(op, "axis");
+    int blocked = 0;
+
+    if (op->kind != RLX_OP_concat || !blockable(op->out[0]) || (axis != 1 && axis != 1 - op->out[0]->rank))
+        return false;
+    for (int i = 0; i < op->n_in; ++i) {
+        int64_t channels;
+
+        if (!rlx_expr_is_const(graph->exprs, op->in[i]->dims[1], &channels) || (channels % 16 != 0 && i + 1 < op->n_in))
+            return false;
+        blocked += op->in[i]->layout == RLX_LAYOUT_C16;
+    }
+    return blocked * 2 > op->n_in;
+}
+
+/* A mean over exactly the spatial axes, kept. */
+static bool mean_carries(const rlx_graph_t *graph, const rlx_op_t *op)
+{
+    const rlx_value_t *x = op->in[0];
+    int64_t axes[RLX_RANK_MAX];
+    int count = 0;
+    unsigned seen = 0;
+
+    if (op->kind != RLX_OP_reduce_mean || !blockable(x) || x->layout != RLX_LAYOUT_C16 || rlx_op_int(op, "keepdims") == 0 || op->n_in < 2 ||
+        op->in[1] == NULL || !rlx_value_ints(graph, op->in[1], axes, RLX_RANK_MAX, &count) || count != x->rank - 2)
+        return false;
+    for (int i = 0; i < count; ++i)
+        seen |= 1u << (axes[i] < 0 ? axes[i] + x->rank : axes[i]);
+    return seen == (x->rank == 4 ? 0xcu : 0x4u);
+}
+
+static void all_row_major(layouts_t *l, rlx_op_t *op)
+{
+    for (int i = 0; i < op->n_in; ++i)
+        operand_as(l, op, i, RLX_LAYOUT_ROW_MAJOR);
+}
+
+static void visit_conv(layouts_t *l, rlx_op_t *op, bool input_row_major)
+{
+    const rlx_schedule_t *sched = op->sched;
+    int residuals = sched != NULL ? sched->n_operands : op->n_in;
+
+    operand_as(l, op, 0, input_row_major ? RLX_LAYOUT_ROW_MAJOR : RLX_LAYOUT_C16);
+    for (int i = residuals; i < op->n_in; ++i)
+        operand_as(l, op, i, RLX_LAYOUT_C16);
+    for (int i = 0; sched != NULL && sched->epilogue != NULL && i < sched->epilogue->n_steps; ++i) {
+        rlx_epilogue_step_t *step = &sched->epilogue->steps[i];
+
+        if (step->tensor != NULL)
+            step->tensor = as_layout(l, step->tensor, RLX_LAYOUT_C16, op);
+    }
+    op->out[0]->layout = RLX_LAYOUT_C16;
+}
+
+static bool is_pool(const rlx_op_t *op) { return op->kind == RLX_OP_max_pool || op->kind == RLX_OP_avg_pool; }
+
+static void visit(layouts_t *l, rlx_op_t *op)
+{
+    bool input_row_major = false;
+
+    if (rlx_conv_wants_c16(l->graph, op, &input_row_major) && (!is_pool(op) || op->in[0]->layout == RLX_LAYOUT_C16)) {
+        visit_conv(l, op, input_row_major);
+    } else if (elementwise_carries(l->graph, op)) {
+        visit_elementwise(l, op);
+    } else if (concat_carries(l->graph, op)) {
+        for (int i = 0; i < op->n_in; ++i)
+            operand_as(l, op, i, RLX_LAYOUT_C16);
+        op->out[0]->layout = RLX_LAYOUT_C16;
+    } else if (mean_carries(l->graph, op) || (op->in != NULL && op->n_in > 0 && rlx_sample_carries_c16(l->graph, op))) {
+        op->out[0]->layout = RLX_LAYOUT_C16;
+    } else {
+        all_row_major(l, op);
+    }
+}
+
+/* Graph outputs are row-major: what a client sees never depends on a layout. */
+static void settle_outputs(layouts_t *l)
+{
+    for (int i = 0; i < l->graph->n_outputs; ++i) {
+        rlx_value_t *value = l->graph->outputs[i];
+        rlx_value_t *blocked;
+        rlx_op_t *op = value->producer, *reorder;
+
+        if (value->layout == RLX_LAYOUT_ROW_MAJOR || op == NULL)
+            continue;
+        blocked = rlx_graph_value(l->graph, value->name, value->dtype);
+        blocked->rank = value->rank;
+        memcpy(blocked->dims, value->dims, sizeof blocked->dims);
+        blocked->layout = RLX_LAYOUT_C16;
+        rlx_value_replace_uses(l->graph, value, blocked);
+        for (int k = 0; k < op->n_out; ++k)
+            if (op->out[k] == value)
+                op->out[k] = blocked;
+        blocked->producer = op;
+        value->layout = RLX_LAYOUT_ROW_MAJOR;
+        reorder = rlx_graph_op(l->graph, op->next, RLX_OP_reorder, value->name, 1, &blocked, 1, &value);
+        reorder->source = op->source;
+        rlx_op_set_int(l->graph, reorder, "to", RLX_LAYOUT_ROW_MAJOR);
+        /* replace_uses moved the graph output too: give it back. */
+        for (int k = 0; k < l->graph->n_outputs; ++k)
+            if (l->graph->outputs[k] == blocked) {
+                l->graph->outputs[k] = value;
+                ++value->n_uses;
+                --blocked->n_uses;
+            }
+        blocked->is_output = false;
+        value->is_output = true;
+    }
+}
+
+rlx_status_t rlx_pass_layout(rlx_graph_t *graph, rlx_diag_t *diag)
+{
+    layouts_t l = {.graph = graph, .diag = diag};
+
+    for (rlx_op_t *op = graph->first; op != NULL; op = op->next)
+        if (op->kind != RLX_OP_reorder)
+            visit(&l, op);
+    settle_outputs(&l);
+    rlx_pass_dead_code(graph);
+    return RLX_OK;
+}

@@ -1,0 +1,40 @@
+/* Passes over the tensor level. Each takes a verified graph and leaves a verified graph; ir/compile.c runs the verifier in between.
+ *
+ * What changes arithmetic (folding a batch norm into weights, recognising GELU) belongs to the canonical form and runs at every level;
+ * fuse and layout keep every bit. */
+#ifndef RLX_IR_PASS_H
+#define RLX_IR_PASS_H
+
+#include "ir/graph.h"
+#include "ir/schedule.h"
+
+/* Replaces ops whose operands (or symbolic elements) are constants by their value. ir/fold.c */
+rlx_status_t rlx_pass_fold(rlx_graph_t *graph, rlx_diag_t *diag);
+/* Rewrites to the canonical form: batch norms into convolutions, biases, known activations, layer norms. ir/canonicalise.c */
+rlx_status_t rlx_pass_canonicalise(rlx_graph_t *graph, rlx_diag_t *diag);
+/* Folds transposes into the products around them. ir/fuse_transpose.c */
+rlx_status_t rlx_pass_fuse_transpose(rlx_graph_t *graph, rlx_diag_t *diag);
+/* Element-wise chains into epilogues and fused ops. ir/fuse.c */
+rlx_status_t rlx_pass_fuse(rlx_graph_t *graph, rlx_diag_t *diag);
+/* Chooses blocked layouts and inserts reorders. ir/layout.c */
+rlx_status_t rlx_pass_layout(rlx_graph_t *graph, rlx_diag_t *diag);
+/* Removes ops whose outputs nobody uses. ir/dead_code.c */
+void rlx_pass_dead_code(rlx_graph_t *graph);
+/* Gives every graph output its own value, written by an op: inserts identities. The last pass before lowering. ir/dead_code.c */
+rlx_status_t rlx_pass_outputs(rlx_graph_t *graph, rlx_diag_t *diag);
+
+/* Matching helpers, ir/match.c. The only user's op, or NULL when the value has not exactly one use (graph outputs count). */
+rlx_op_t *rlx_value_single_user(const rlx_graph_t *graph, const rlx_value_t *value);
+/* The value's producer if it is of `kind`, else NULL. */
+rlx_op_t *rlx_value_made_by(const rlx_value_t *value, rlx_op_kind_t kind);
+/* True and the number when `value` is a constant f32 (or other float or int) with exactly one element. */
+bool rlx_value_scalar(const rlx_graph_t *graph, const rlx_value_t *value, double *out_scalar);
+/* The other operand of a binary op. */
+rlx_value_t *rlx_op_other(const rlx_op_t *op, const rlx_value_t *value);
+/* Replaces `op`'s only output by `value`, and removes the op. Keeps the name of a graph output. */
+void rlx_op_replace(rlx_graph_t *graph, rlx_op_t *op, rlx_value_t *value);
+/* Appends one op with one output before `before`, with its shape inferred. NULL on failure (diag set). */
+rlx_value_t *rlx_graph_insert(rlx_graph_t *graph, rlx_op_t *before, rlx_op_kind_t kind, const rlx_op_t *like, int n_in, rlx_value_t *const *in,
+                              rlx_diag_t *diag);
+
+#endif
