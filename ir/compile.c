@@ -42,7 +42,7 @@ static const pass_entry_t pass_table[] = {
 static void dump_after(const rlx_graph_t *graph, const rlx_compile_options_t *options, const char *pass)
 {
     if (options->dump_after != NULL && options->dump_out != NULL && strcmp(options->dump_after, pass) == 0)
-        rlx_graph_dump(graph, options->dump_out);
+        (options->dump != NULL ? options->dump : rlx_graph_dump)(graph, options->dump_out);
 }
 
 static void report(const rlx_compile_options_t *options, const char *phase)

@@ -17,6 +17,7 @@ typedef struct rlx_compile_options {
     int n_maxima;
     const char *dump_after;    /* pass name ("import", "canonicalise", "fuse", "layout", "lower"), or NULL */
     FILE *dump_out;
+    void (*dump)(const rlx_graph_t *graph, FILE *out); /* how: NULL means rlx_graph_dump */
     void (*progress)(void *context, const char *phase); /* may be NULL */
     void *progress_context;
 } rlx_compile_options_t;
