@@ -1,0 +1,151 @@
+/* Fast f32 reductions: the bits of kernels/reduce.c, with the loops turned so that they vectorise. Rows: the set is contiguous and fills 16
+ * lanes side by side. Columns: up to 64 neighbouring outputs at once, each with its own 16 chains, kept as 16 rows of 64. C16: the 16
+ * channels of a block are such columns. */
+#include "kernels/abi.h"
+#include "kernels/lanes.h"
+#include "kernels/params.h"
+
+#define COLUMNS_MAX 64
+
+static int reduce_f32_kind(int64_t op)
+{
+    if (op == RLX_REDUCE_MAX || op == RLX_REDUCE_MIN)
+        return op == RLX_REDUCE_MAX ? LANES_MAX : LANES_MIN;
+    if (op == RLX_REDUCE_PROD || op == RLX_REDUCE_L1)
+        return op == RLX_REDUCE_PROD ? LANES_PROD : LANES_ABS;
+    if (op == RLX_REDUCE_LOG_SUM_EXP)
+        return LANES_EXP;
+    return op == RLX_REDUCE_L2 || op == RLX_REDUCE_SUM_SQUARE ? LANES_SQUARE : LANES_ADD;
+}
+
+static float reduce_f32_finish(int64_t op, float sum, float shift, int64_t count)
+{
+    if (op == RLX_REDUCE_MEAN)
+        return sum / (float)count;
+    if (op == RLX_REDUCE_L2)
+        return __builtin_sqrtf(sum);
+    if (op == RLX_REDUCE_LOG_SUM || op == RLX_REDUCE_LOG_SUM_EXP)
+        return rlx_math_logf(sum) + shift;
+    return sum;
+}
+
+/* log_sum_exp: an infinite maximum counts as 0. */
+static float reduce_f32_shift(float max) { return max - max == 0 || max != max ? max : 0; }
+
+static float reduce_f32_row(int64_t op, const float *x, int64_t count)
+{
+    float lane[16], shift = 0;
+    int kind = reduce_f32_kind(op);
+
+    if (kind == LANES_EXP) {
+        lanes_start_f32(LANES_MAX, lane);
+        lanes_run_f32(LANES_MAX, lane, x, count, 0);
+        shift = reduce_f32_shift(lanes_end_f32(LANES_MAX, lane));
+    }
+    lanes_start_f32(kind, lane);
+    lanes_run_f32(kind, lane, x, count, shift);
+    return reduce_f32_finish(op, lanes_end_f32(kind, lane), shift, count);
+}
+
+/* `width` neighbouring sets, elements `stride` apart. */
+LANES_INLINE void columns_of(int kind, const float *x, int64_t count, int64_t stride, int width, const float *shift, float *out)
+{
+    float lane[16][COLUMNS_MAX];
+
+    for (int j = 0; j < 16; j++)
+        for (int c = 0; c < width; c++)
+            lane[j][c] = lanes_identity_f32(kind);
+    for (int64_t i = 0; i < count; i++) {
+        float *restrict l = lane[i & 15];
+        for (int c = 0; c < width; c++)
+            l[c] = lanes_step_f32(kind, l[c], x[i * stride + c], shift[c]);
+    }
+    for (int half = 8; half > 0; half /= 2)
+        for (int j = 0; j < half; j++)
+            for (int c = 0; c < width; c++)
+                lane[j][c] = lanes_join_f32(kind, lane[j][c], lane[j + half][c]);
+    for (int c = 0; c < width; c++)
+        out[c] = lane[0][c];
+}
+
+/* Full blocks and C16 blocks have constant widths. */
+#define COLUMNS_KIND(kind)                                                          \
+    do {                                                                            \
+        if (width == 16)                                                            \
+            columns_of(kind, x, count, stride, 16, shift, out);                     \
+        else if (width == COLUMNS_MAX)                                              \
+            columns_of(kind, x, count, stride, COLUMNS_MAX, shift, out);            \
+        else                                                                        \
+            columns_of(kind, x, count, stride, width, shift, out);                  \
+    } while (0)
+
+static void columns(int kind, const float *x, int64_t count, int64_t stride, int width, const float *shift, float *out)
+{
+    if (kind == LANES_ADD)
+        COLUMNS_KIND(LANES_ADD);
+    else if (kind == LANES_ABS)
+        COLUMNS_KIND(LANES_ABS);
+    else if (kind == LANES_SQUARE)
+        COLUMNS_KIND(LANES_SQUARE);
+    else if (kind == LANES_PROD)
+        COLUMNS_KIND(LANES_PROD);
+    else if (kind == LANES_MAX)
+        COLUMNS_KIND(LANES_MAX);
+    else if (kind == LANES_MIN)
+        COLUMNS_KIND(LANES_MIN);
+    else
+        COLUMNS_KIND(LANES_EXP);
+}
+
+static void reduce_f32_columns(int64_t op, const float *x, int64_t count, int64_t stride, int width, float *out)
+{
+    float shift[COLUMNS_MAX] = {0}, sum[COLUMNS_MAX];
+    int kind = reduce_f32_kind(op);
+
+    if (kind == LANES_EXP) {
+        columns(LANES_MAX, x, count, stride, width, shift, sum);
+        for (int c = 0; c < width; c++)
+            shift[c] = reduce_f32_shift(sum[c]);
+    }
+    columns(kind, x, count, stride, width, shift, sum);
+    for (int c = 0; c < width; c++)
+        out[c] = reduce_f32_finish(op, sum[c], shift[c], count);
+}
+
+RLX_KERNEL_ENTRY(reduce_f32)
+{
+    const rlx_reduce_f32_params_t *p = (const rlx_reduce_f32_params_t *)args->param;
+    const float *x = args->in[0].base;
+    float *y = args->out[0].base;
+    int64_t blocks = (p->inner + COLUMNS_MAX - 1) / COLUMNS_MAX, units = p->outer * blocks;
+    int64_t end = tile_end * p->per_tile < units ? tile_end * p->per_tile : units;
+
+    for (int64_t u = tile_begin * p->per_tile; u < end; u++) {
+        if (p->inner == 1) {
+            y[u] = reduce_f32_row(p->op, x + u * p->count, p->count);
+            continue;
+        }
+        int64_t outer = u / blocks, column = u % blocks * COLUMNS_MAX, left = p->inner - column;
+        reduce_f32_columns(p->op, x + outer * p->count * p->inner + column, p->count, p->inner,
+                           (int)(left < COLUMNS_MAX ? left : COLUMNS_MAX), y + outer * p->inner + column);
+    }
+}
+
+RLX_KERNEL_ENTRY(reduce_c16)
+{
+    const rlx_reduce_c16_params_t *p = (const rlx_reduce_c16_params_t *)args->param;
+    const float *x = args->in[0].base;
+    float *y = args->out[0].base;
+
+    for (int64_t t = tile_begin; t < tile_end; t++) {
+        int64_t n = t / p->blocks, first = t % p->blocks * 16, left = p->channels - first;
+        float sum[16];
+        reduce_f32_columns(p->op, x + t * p->space * 16, p->space, 16, 16, sum);
+        if (p->out_c16)
+            for (int c = 0; c < 16; c++)
+                y[t * 16 + c] = sum[c];
+        else
+            for (int c = 0; c < 16 && c < left; c++)
+                y[n * p->channels + first + c] = sum[c];
+    }
+}
