@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "ir/bind.h"
 #include "ir/builder.h"
 #include "ir/pass.h"
 
@@ -86,6 +87,23 @@ static rlx_status_t apply_maxima(rlx_graph_t *graph, const rlx_compile_options_t
     return RLX_OK;
 }
 
+/* A bound symbol keeps its place and can take one value only. */
+static rlx_status_t apply_shapes(rlx_graph_t *graph, const rlx_compile_options_t *options, rlx_diag_t *diag)
+{
+    int64_t *values = rlx_graph_alloc(graph, (size_t)(graph->n_symbols + 1) * sizeof *values);
+    bool *bound = rlx_graph_alloc(graph, (size_t)(graph->n_symbols + 1) * sizeof *bound);
+
+    if (options->n_shapes == 0)
+        return RLX_OK;
+    for (int i = 0; i < options->n_shapes; ++i)
+        RLX_TRY(rlx_graph_bind_shape(graph, options->shapes[i].input, options->shapes[i].rank, options->shapes[i].dims, values, bound, diag));
+    RLX_TRY(rlx_graph_bind(graph, values, bound, diag));
+    for (int i = 0; i < graph->n_symbols; ++i)
+        if (bound[i])
+            graph->symbols[i].min = graph->symbols[i].max = values[i];
+    return RLX_OK;
+}
+
 static int64_t count_reorders(const rlx_graph_t *graph)
 {
     int64_t count = 0;
@@ -113,6 +131,7 @@ rlx_status_t rlx_compile_graph(rlx_graph_t *graph, const rlx_compile_options_t *
     rlx_builder_t builder;
     rlx_status_t status;
 
+    RLX_TRY(apply_shapes(graph, options, diag));
     RLX_TRY(apply_maxima(graph, options, diag));
     RLX_TRY(run_passes(graph, options, diag));
     out.n_reorders = count_reorders(graph);

@@ -232,6 +232,8 @@ rlx_expr_t rlx_expr_symbol(rlx_exprs_t *exprs, int symbol, int64_t min, int64_t 
     return node_add(exprs, &node, 1);
 }
 
+int rlx_exprs_count(const rlx_exprs_t *exprs) { return exprs->n; }
+
 const rlx_expr_node_t *rlx_expr_node(const rlx_exprs_t *exprs, rlx_expr_t expr)
 {
     RLX_ASSERT(expr >= 0);

@@ -59,6 +59,8 @@ static inline rlx_expr_t rlx_expr_max(rlx_exprs_t *e, rlx_expr_t a, rlx_expr_t b
 static inline rlx_expr_t rlx_expr_eq(rlx_exprs_t *e, rlx_expr_t a, rlx_expr_t b) { return rlx_expr_binary(e, RLX_EXPR_EQ, a, b); }
 static inline rlx_expr_t rlx_expr_lt(rlx_exprs_t *e, rlx_expr_t a, rlx_expr_t b) { return rlx_expr_binary(e, RLX_EXPR_LT, a, b); }
 
+/* How many expressions exist: indices [0, count). Operands of an expression have smaller indices. */
+int rlx_exprs_count(const rlx_exprs_t *exprs);
 const rlx_expr_node_t *rlx_expr_node(const rlx_exprs_t *exprs, rlx_expr_t expr);
 /* True and the value when `expr` is a constant. */
 bool rlx_expr_is_const(const rlx_exprs_t *exprs, rlx_expr_t expr, int64_t *out_value);
