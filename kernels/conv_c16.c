@@ -1,0 +1,100 @@
+/* conv_c16: direct convolution on blocked activations, f32, any kernel, stride, dilation and padding, groups of whole blocks.
+ *
+ * Same bits as conv_plain: the order per output is the register tile's (conv_tile.h); everything here only decides what is near. One tile of
+ * work is a block of output rows times a range of output-channel blocks. Its input rows are first gathered into scratch (conv_gather.h), so
+ * that padding, stride and dilation are gone from the inner loops and neighbouring outputs read neighbouring pixels; a 1x1 convolution of stride 1 reads
+ * its input in place. Then, for each one or two output blocks, for each chunk of weights that fits the first cache, all pixels pass. */
+#include "kernels/conv_gather.h"
+#include "kernels/conv_tile.h"
+
+#define CHUNK_UNITS (16 / CONV_TILE_BLOCKS) /* a unit is 16 channels of one kernel cell: 1 KiB of weights per output block */
+
+typedef struct conv_work {
+    const rlx_conv_c16_params_t *p;
+    const float *w, *bias;
+    float *y;                  /* first output row of the row block, first block of the group */
+    conv_source_t source;
+    int64_t rows;
+    int64_t channels;          /* of the group */
+    int64_t w_block;           /* floats of weights per output block */
+} conv_work_t;
+
+/* All pixels of one chunk. `tile` has the chunk's weights; `share` tiles together prefetch the next one. */
+static void chunk_run(const conv_work_t *work, conv_tile_t *tile, int64_t nb, const float *next, const float *y)
+{
+    int64_t runs = work->source.flat ? 1 : work->rows, width = work->p->window.out[2];
+    int64_t pixels = work->source.flat ? work->rows * width : width;
+    int64_t tiles = conv_tile_count(pixels, nb), least = pixels / tiles, more = pixels % tiles, lines = 4 * 16 * tile->blocks * tile->taps;
+    const float *x = tile->x;
+
+    for (int64_t run = 0, index = 0; run < runs; run++) {
+        const float *q = x + run * work->source.pitch * 16;
+        int64_t at = run * pixels;
+
+        for (int64_t i = 0; i < tiles; i++, index++) {
+            int64_t n = least + (i < more);
+
+            tile->x = q;
+            tile->y = (float *)(uintptr_t)y + at * 16;
+            tile->prefetch = index < 4 ? next + index * lines : tile->w;
+            tile->prefetch_step = index < 4 ? 16 : 0;
+            rlx_conv_tile_run(n, nb, tile);
+            q += n * 16;
+            at += n;
+        }
+    }
+    tile->x = x;
+}
+
+/* Output blocks [block, block + nb) of the group. */
+static void blocks_run(const conv_work_t *work, int64_t block, int64_t nb)
+{
+    const rlx_window_params_t *win = &work->p->window;
+    int64_t full = work->channels / 16, tail = work->channels % 16, taps = work->source.taps;
+    int64_t chunk = CHUNK_UNITS / taps > 1 ? CHUNK_UNITS / taps : 1, plane = win->out[1] * win->out[2] * 16;
+    const float *w = work->w + block * work->w_block;
+    conv_tile_t tile = {.tap = work->source.tap, .taps = taps, .block_step = work->source.block_step, .w_step = work->w_block,
+                        .y_pixel = 16, .y_block = plane};
+    float start[16 * CONV_TILE_BLOCKS];
+
+    for (int64_t i = 0; i < 16 * nb; i++)
+        start[i] = work->bias != NULL ? work->bias[block * 16 + i] : 0;
+    for (int64_t c = 0; c == 0 || c < full; c += chunk) {
+        int64_t last = c + chunk >= full;
+
+        tile.blocks = last ? full - c : chunk;
+        tile.tail = last ? tail : 0;
+        tile.x = work->source.x + c * work->source.block_step;
+        tile.w = w + c * taps * 256;
+        tile.start = c == 0 ? start : NULL;
+        chunk_run(work, &tile, nb, last ? w + nb * work->w_block : tile.w + chunk * taps * 256, work->y + block * plane);
+    }
+}
+
+RLX_KERNEL_ENTRY(conv_c16)
+{
+    const rlx_conv_c16_params_t *p = (const rlx_conv_c16_params_t *)args->param;
+    const rlx_window_params_t *win = &p->window;
+    int64_t blocks_in = (p->channels + 15) / 16, blocks_out = (p->outputs + 15) / 16, per_group = p->outputs / p->group;
+    int64_t group_blocks = p->group == 1 ? blocks_out : per_group / 16, ranges = (group_blocks + p->blocks - 1) / p->blocks;
+    int64_t row_blocks = (win->out[1] + p->rows - 1) / p->rows, in_plane = win->in[1] * win->in[2] * 16, out_plane = win->out[1] * win->out[2] * 16;
+    conv_work_t work = {.p = p, .channels = p->channels / p->group};
+    int64_t held = -1; /* which (image, group, row block) scratch holds */
+
+    work.w_block = work.channels * win->kernel[1] * win->kernel[2] * 16;
+    for (int64_t tile = tile_begin; tile < tile_end; tile++) {
+        int64_t range = tile % ranges, place = tile / ranges, row = place % row_blocks * p->rows, image = place / row_blocks;
+        int64_t n = image / p->group, g = image % p->group, end = (range + 1) * p->blocks < group_blocks ? (range + 1) * p->blocks : group_blocks;
+
+        work.rows = row + p->rows < win->out[1] ? p->rows : win->out[1] - row;
+        if (held != place)
+            conv_gather(win, (const float *)args->in[0].base + (n * blocks_in + g * (work.channels / 16)) * in_plane, (work.channels + 15) / 16, row,
+                        work.rows, args->scratch, &work.source);
+        held = place;
+        work.w = (const float *)args->in[1].base + g * group_blocks * work.w_block;
+        work.bias = args->in[2].base != NULL ? (const float *)args->in[2].base + g * group_blocks * 16 : NULL;
+        work.y = (float *)args->out[0].base + (n * blocks_out + g * group_blocks) * out_plane + row * win->out[2] * 16;
+        for (int64_t block = range * p->blocks; block < end; block += CONV_TILE_BLOCKS)
+            blocks_run(&work, block, block + CONV_TILE_BLOCKS <= end ? CONV_TILE_BLOCKS : 1);
+    }
+}

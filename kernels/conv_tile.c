@@ -1,0 +1,100 @@
+/* The micro-kernels of the direct convolutions, one per number of pixels and blocks. See kernels/conv_tile.h. */
+#include "kernels/conv_tile.h"
+
+/* One channel: q is the pixel run at that channel. */
+VEC16_INLINE void conv_tile_channel(int n, int nb, vec16_t acc[][2], const float *q, const float *w, int64_t w_step)
+{
+    vec16_t weight[2];
+
+    VEC16_FENCE(); /* else the next channels' weights are loaded early and accumulators spill */
+    VEC16_UNROLL for (int j = 0; j < nb; j++)
+        weight[j] = vec16_load(w + j * w_step);
+    VEC16_UNROLL for (int p = 0; p < n; p++) {
+        vec16_t x = vec16_splat(q[p * 16]);
+
+        VEC16_UNROLL for (int j = 0; j < nb; j++)
+            acc[p][j] = vec16_fma(x, weight[j], acc[p][j]);
+    }
+    VEC16_SETTLE(acc[n - 1][nb - 1]);
+}
+
+VEC16_INLINE void conv_tile_run(int n, int nb, const conv_tile_t *t)
+{
+    vec16_t acc[CONV_TILE_PIXELS_1][2];
+    const float *w = t->w, *x = t->x, *prefetch = t->prefetch;
+    int64_t w_step = t->w_step;
+
+    if (t->start != NULL) {
+        VEC16_UNROLL for (int j = 0; j < nb; j++)
+            VEC16_UNROLL for (int p = 0; p < n; p++)
+                acc[p][j] = vec16_load(t->start + j * 16);
+    } else {
+        const float *y = t->y;
+
+        VEC16_UNROLL for (int p = 0; p < n; p++, y += t->y_pixel)
+            VEC16_UNROLL for (int j = 0; j < nb; j++)
+                acc[p][j] = vec16_load(y + j * t->y_block);
+    }
+    for (int64_t b = 0; b < t->blocks; b++, x += t->block_step)
+        VEC16_NO_UNROLL for (int64_t k = 0; k < t->taps; k++) {
+            const float *q = x + t->tap[k];
+
+            VEC16_NO_UNROLL for (int i = 0; i < 16; i += 4, q += 4, w += 64) {
+                VEC16_UNROLL for (int j = 0; j < nb; j++)
+                    __builtin_prefetch(prefetch + j * w_step, 0, 2);
+                prefetch += t->prefetch_step;
+                VEC16_UNROLL for (int c = 0; c < 4; c++)
+                    conv_tile_channel(n, nb, acc, q + c, w + c * 16, w_step);
+            }
+        }
+    if (t->tail > 0)
+        for (int64_t k = 0; k < t->taps; k++)
+            VEC16_NO_UNROLL for (int64_t i = 0; i < t->tail; i++, w += 16)
+                conv_tile_channel(n, nb, acc, x + t->tap[k] + i, w, w_step);
+    float *y = t->y;
+    VEC16_UNROLL for (int p = 0; p < n; p++, y += t->y_pixel)
+        VEC16_UNROLL for (int j = 0; j < nb; j++)
+            vec16_store(y + j * t->y_block, acc[p][j]);
+}
+
+#define CONV_TILE_DEFINE(n, nb) \
+    static __attribute__((noinline)) void conv_tile_##n##x##nb(const conv_tile_t *t) { conv_tile_run(n, nb, t); }
+#define CONV_TILE_CASE(n, nb)    \
+    case n:                      \
+        conv_tile_##n##x##nb(t); \
+        break;
+
+#define CONV_TILE_SMALL(X, nb) X(1, nb) X(2, nb) X(3, nb) X(4, nb) X(5, nb) X(6, nb)
+#define CONV_TILE_MIDDLE(X, nb) X(7, nb) X(8, nb) X(9, nb) X(10, nb) X(11, nb) X(12, nb) X(13, nb) X(14, nb)
+#define CONV_TILE_LARGE(X, nb) \
+    X(15, nb) X(16, nb) X(17, nb) X(18, nb) X(19, nb) X(20, nb) X(21, nb) X(22, nb) X(23, nb) X(24, nb) X(25, nb) X(26, nb) X(27, nb) X(28, nb)
+
+CONV_TILE_SMALL(CONV_TILE_DEFINE, 1)
+#ifdef __AVX512F__
+CONV_TILE_MIDDLE(CONV_TILE_DEFINE, 1)
+CONV_TILE_LARGE(CONV_TILE_DEFINE, 1)
+CONV_TILE_SMALL(CONV_TILE_DEFINE, 2)
+CONV_TILE_MIDDLE(CONV_TILE_DEFINE, 2)
+#endif
+
+void rlx_conv_tile_run(int64_t n, int64_t nb, const conv_tile_t *t)
+{
+#ifdef __AVX512F__
+    if (nb == 2)
+        switch (n) {
+            CONV_TILE_SMALL(CONV_TILE_CASE, 2)
+            CONV_TILE_MIDDLE(CONV_TILE_CASE, 2)
+        }
+    else
+        switch (n) {
+            CONV_TILE_SMALL(CONV_TILE_CASE, 1)
+            CONV_TILE_MIDDLE(CONV_TILE_CASE, 1)
+            CONV_TILE_LARGE(CONV_TILE_CASE, 1)
+        }
+#else
+    (void)nb;
+    switch (n) {
+        CONV_TILE_SMALL(CONV_TILE_CASE, 1)
+    }
+#endif
+}

@@ -1,0 +1,57 @@
+/* Sixteen f32 lanes, the unit of every blocked layout: one zmm or two ymm. Works with clang and gcc; always inlined. */
+#ifndef RLX_KERNELS_VEC16_H
+#define RLX_KERNELS_VEC16_H
+
+#include "kernels/abi.h"
+
+typedef float vec16_t __attribute__((vector_size(64), aligned(4), may_alias));
+typedef int32_t vec16_mask_t __attribute__((vector_size(64), aligned(4), may_alias));
+
+#define VEC16_INLINE static inline __attribute__((always_inline))
+
+#ifdef __clang__
+#define VEC16_UNROLL _Pragma("clang loop unroll(full)")
+#define VEC16_UNROLL_BY(n) VEC16_PRAGMA(clang loop unroll_count(n))
+#define VEC16_NO_UNROLL _Pragma("clang loop unroll(disable)")
+#define VEC16_PRAGMA(text) _Pragma(#text)
+#else
+#define VEC16_UNROLL
+#define VEC16_UNROLL_BY(n)
+#define VEC16_NO_UNROLL
+#endif
+
+/* No load moves across: keeps the compiler from trading registers for early loads. No instruction. */
+#define VEC16_FENCE() __asm__ volatile("" ::: "memory")
+
+/* `v` is computed before the next fence, not after. */
+#ifdef __AVX512F__
+#define VEC16_SETTLE(v) __asm__ volatile("" : "+v"(v))
+#else
+#define VEC16_SETTLE(v) ((void)0)
+#endif
+
+#pragma GCC diagnostic ignored "-Wpsabi" /* every vector argument is inlined away */
+
+VEC16_INLINE vec16_t vec16_load(const float *x) { return *(const vec16_t *)x; }
+VEC16_INLINE void vec16_store(float *x, vec16_t v) { *(vec16_t *)x = v; }
+VEC16_INLINE vec16_t vec16_splat(float x) { return (vec16_t){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}; }
+
+VEC16_INLINE vec16_t vec16_fma(vec16_t a, vec16_t b, vec16_t c)
+{
+#ifdef __clang__
+    return __builtin_elementwise_fma(a, b, c);
+#else
+    vec16_t d;
+    for (int i = 0; i < 16; i++)
+        d[i] = __builtin_fmaf(a[i], b[i], c[i]);
+    return d;
+#endif
+}
+
+/* Lanes of a where the mask is set, else of b. */
+VEC16_INLINE vec16_t vec16_select(vec16_mask_t mask, vec16_t a, vec16_t b)
+{
+    return (vec16_t)((mask & (vec16_mask_t)a) | (~mask & (vec16_mask_t)b));
+}
+
+#endif
