@@ -38,4 +38,22 @@ typedef struct rlx_gemm_params {
     int64_t m_blocks, n_tile;
 } rlx_gemm_params_t;
 
+/* einsum: in the operands; out C, row-major. Each output is one chain over the summed labels, the last fastest, from +0: fma(p, x, acc) with x
+ * the last operand and p the product of the others, left to right (one operand: acc + x). Unused labels have extent 1. strides[o] are
+ * operand o's, by output label and by summed label. Tiles: ceil(count / RLX_EINSUM_TILE). */
+#define RLX_EINSUM_RANK 8
+#define RLX_EINSUM_OPERANDS 16
+#define RLX_EINSUM_TILE 64
+typedef struct rlx_einsum_params {
+    int64_t dtype, operands, count;
+    int64_t out[RLX_EINSUM_RANK], sum[RLX_EINSUM_RANK];
+    int64_t strides[RLX_EINSUM_OPERANDS][2 * RLX_EINSUM_RANK];
+} rlx_einsum_params_t;
+
+/* det: in X[batch][n][n], out [batch]; f32, f64, f16, bf16. LU with partial pivoting (largest magnitude, first row among equals); each
+ * elimination is fma(-factor, pivot row, row); the pivots are multiplied in order, then the sign. Tiles: batch. Scratch: n * n * 8. */
+typedef struct rlx_det_params {
+    int64_t dtype, n;
+} rlx_det_params_t;
+
 #endif
