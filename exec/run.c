@@ -1,0 +1,194 @@
+/* A run: region after region, step after step. The hot path is steps_run: it allocates nothing and takes no lock beyond the team's.
+ *
+ * Memory of a region is one arena: the plan's values, then each worker's scratch, then (region 0) the table of operands, then copies of ports.
+ * Arenas of earlier regions stay until the run ends, since later regions may read their values. */
+#include "exec/run.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "exec/symbols.h"
+
+#define ALIGN 64
+/* A step below this cost runs on the caller alone: handing it over would cost more. Workers that spin are cheaper to reach. */
+#define ALONE_NS_AWAKE 4000
+#define ALONE_NS_ASLEEP 20000
+
+static bool sum_aligned(int64_t *total, int64_t bytes)
+{
+    return rlx_size_add(*total, bytes, total) && rlx_size_add(*total, ALIGN - 1, total) && ((*total &= ~(int64_t)(ALIGN - 1)), true);
+}
+
+static int run_threads(const rlx_run_state_t *run) { return run->team != NULL ? rlx_team_threads(run->team) : 1; }
+
+/* Gets the region's arena and cuts it. */
+static rlx_status_t region_memory(rlx_run_state_t *run, uint32_t region)
+{
+    const rlx_plan_t *plan = run->plans[region];
+    int64_t n_outputs = (int64_t)run->model->header->outputs.count;
+    int64_t total = 0, scratch_at, operands_at, staging_at, staging;
+
+    RLX_TRY(rlx_bind_measure(run, region, &staging));
+    if (!sum_aligned(&total, plan->arena_bytes))
+        goto overflow;
+    scratch_at = total;
+    if (!sum_aligned(&total, plan->scratch_bytes * run_threads(run))) /* both factors are capped */
+        goto overflow;
+    operands_at = total;
+    if (region == 0 && !sum_aligned(&total, (int64_t)run->model->n_values * (int64_t)sizeof(rlx_operand_t) + n_outputs))
+        goto overflow;
+    staging_at = total;
+    if (!sum_aligned(&total, staging))
+        goto overflow;
+    RLX_TRY(rlx_arena_get(&run->model->arenas, (size_t)total, &run->arenas[region], run->diag));
+    run->scratch = run->arenas[region].data + scratch_at;
+    run->staging = run->arenas[region].data + staging_at;
+    if (region == 0) {
+        run->operands = (rlx_operand_t *)(run->arenas[0].data + operands_at);
+        run->allocated = (bool *)(run->operands + run->model->n_values);
+        memset(run->allocated, 0, (size_t)n_outputs);
+    }
+    return RLX_OK;
+overflow:
+    return rlx_fail(run->diag, RLX_E_PLAN_OVERFLOW, "the arena's size overflows 64 bits");
+}
+
+/* A region's symbols from data that earlier regions computed, then its plan. */
+static rlx_status_t region_plan(rlx_run_state_t *run, uint32_t region)
+{
+    const rlx_model_t *model = run->model;
+    const rlx_program_region_t *entry = &model->regions[region];
+    rlx_symbols_t symbols;
+    rlx_status_t status;
+
+    RLX_TRY(rlx_symbols_alloc(model, &symbols, run->diag));
+    memcpy(symbols.values, run->plans[region - 1]->slots, entry->first_symbol * sizeof *symbols.values);
+    status = RLX_OK;
+    for (uint32_t i = entry->first_symbol; i < entry->first_symbol + entry->n_symbols && status == RLX_OK; i++) {
+        uint32_t id = model->symbols[i].value;
+        rlx_io_t io = {.rows = run->operands[id].rows};
+
+        rlx_plan_dims(run->plans[model->values[id].region], id, &io.tensor);
+        io.tensor.data = run->operands[id].base;
+        status = rlx_symbol_from_data(model, i, &io, &symbols.values[i], run->diag);
+    }
+    if (status == RLX_OK)
+        status = rlx_plan_cache_get(run->model, region, run->plans[region - 1], symbols.values, &run->plans[region], run->diag);
+    rlx_symbols_free(&symbols);
+    return status;
+}
+
+static rlx_status_t kernel_fail(const rlx_run_state_t *run, const rlx_program_step_t *step)
+{
+    const char *what = run->error & RLX_KERR_INDEX    ? "an index lies outside its axis"
+                       : run->error & RLX_KERR_DIVIDE ? "an integer is divided by zero"
+                                                      : "a value lies outside its domain";
+
+    rlx_fail(run->diag, RLX_E_INPUT_VALUE, "step '%s': %s", run->model->strings + step->name, what);
+    rlx_diag_at(run->diag, "%s", run->model->strings + step->source);
+    return RLX_INVALID_ARGUMENT;
+}
+
+static bool step_is_small(const rlx_run_state_t *run, const rlx_plan_step_t *step)
+{
+    if (step->tiles == 1 || run_threads(run) == 1)
+        return true;
+    return step->cost_ns < (rlx_team_awake(run->team) ? ALONE_NS_AWAKE : ALONE_NS_ASLEEP);
+}
+
+static void step_run(rlx_run_state_t *run, const rlx_plan_t *plan, uint32_t index)
+{
+    const rlx_program_step_t *step = &run->model->steps[index];
+    const rlx_plan_step_t *planned = &plan->steps[index - run->model->regions[plan->region].first_step];
+    const uint32_t *ids = run->model->operands + step->operands;
+    rlx_operand_t operands[2 * RLX_OPERAND_MAX];
+    rlx_team_job_t job = {.fn = planned->fn, .tiles = planned->tiles, .scratch_stride = (size_t)plan->scratch_bytes};
+
+    if (planned->tiles == 0)
+        return;
+    for (uint32_t i = 0; i < step->n_in + step->n_out; i++)
+        operands[i] = run->operands[ids[i]];
+    job.args = (rlx_kernel_args_t){
+        .in = operands,
+        .out = operands + step->n_in,
+        .param = planned->params,
+        .scratch = planned->scratch_bytes > 0 ? run->scratch : NULL,
+        .error = &run->error,
+    };
+    if (step_is_small(run, planned))
+        job.fn(&job.args, 0, job.tiles);
+    else
+        rlx_team_run(run->team, &job);
+}
+
+static rlx_status_t steps_run(rlx_run_state_t *run, uint32_t region)
+{
+    const rlx_program_region_t *entry = &run->model->regions[region];
+    uint64_t *step_ns = run->stats != NULL ? run->stats->step_ns : NULL;
+
+    for (uint32_t i = entry->first_step; i < entry->first_step + entry->n_steps; i++) {
+        uint64_t start = step_ns != NULL ? rlx_clock_ns() : 0;
+
+        if (run->cancel != NULL && atomic_load_explicit(run->cancel, memory_order_relaxed)) /* a hint: no data travels with it */
+            return rlx_fail(run->diag, RLX_E_CANCELLED, "cancelled before step '%s'", run->model->strings + run->model->steps[i].name);
+        step_run(run, run->plans[region], i);
+        if (step_ns != NULL)
+            step_ns[i] = rlx_clock_ns() - start;
+        if (__atomic_load_n(&run->error, __ATOMIC_RELAXED) != 0) /* ordered by the end of the job */
+            return kernel_fail(run, &run->model->steps[i]);
+    }
+    return RLX_OK;
+}
+
+static rlx_status_t regions_run(rlx_run_state_t *run)
+{
+    for (uint32_t r = 0; r < run->model->n_regions; r++) {
+        if (r > 0)
+            RLX_TRY(region_plan(run, r));
+        RLX_TRY(region_memory(run, r));
+        RLX_TRY(rlx_bind_region(run, r));
+        RLX_TRY(steps_run(run, r));
+    }
+    rlx_bind_finish(run);
+    return RLX_OK;
+}
+
+static void run_release(rlx_run_state_t *run)
+{
+    for (uint32_t r = 0; r < run->model->n_regions; r++) {
+        if (r > 0)
+            rlx_plan_release_internal(run->plans[r]);
+        rlx_arena_put(&run->model->arenas, run->arenas[r]);
+    }
+}
+
+rlx_status_t rlx_run(rlx_plan_t *plan, rlx_team_t *team, const rlx_io_t *inputs, rlx_io_t *outputs, const atomic_bool *cancel, rlx_run_stats_t *stats,
+                     rlx_diag_t *diag)
+{
+    rlx_run_state_t run = {.model = plan->model, .team = team, .inputs = inputs, .outputs = outputs, .cancel = cancel, .stats = stats, .diag = diag};
+    uint64_t start = rlx_clock_ns();
+    unsigned float_env;
+    rlx_status_t status;
+
+    RLX_ASSERT(plan->region == 0);
+    RLX_TRY(rlx_symbols_match_plan(plan, inputs, diag));
+    run.plans[0] = plan;
+    if (team != NULL)
+        rlx_team_lock(team);
+    float_env = rlx_float_env_enter();
+    status = regions_run(&run);
+    rlx_float_env_leave(float_env);
+    if (team != NULL)
+        rlx_team_unlock(team);
+    if (status != RLX_OK)
+        rlx_bind_undo(&run);
+    run_release(&run);
+    if (stats != NULL) {
+        stats->total_ns = rlx_clock_ns() - start;
+        stats->input_copies = run.copies;
+    }
+    return status;
+}

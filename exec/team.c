@@ -1,0 +1,259 @@
+/* The team's protocol.
+ *
+ * `state` is one word: epoch (15 bits), open (1 bit), workers inside (16 bits). The caller writes the job, then opens a new epoch; a worker that
+ * sees an open epoch it has not served enters by compare-and-swap, takes chunks of tiles from `next` until none are left, and leaves. The
+ * caller takes chunks too, then closes the epoch (nobody enters any more) and waits until nobody is inside. Hence the job and `next` are only
+ * rewritten while closed and empty, and a worker that comes late does nothing. Chunks never change a result: kernels give the same bits for any
+ * split (kernels/abi.h).
+ *
+ * Waiting: spin for `spin_ns`, then sleep on a futex. Sleeping and waking pair up by Dekker's rule with sequentially consistent accesses
+ * (sleepers against bell, waiting against state); the futex's own comparison closes the last gap. */
+#include "exec/team.h"
+
+#include <immintrin.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+
+#define RLX_TEAM_SPIN_NS 50000
+#define RLX_TEAM_MAX 1024
+#define CHUNKS_PER_THREAD 8
+
+#define OPEN 0x10000u
+#define INSIDE 0xffffu
+#define EPOCH_ONE 0x20000u
+#define EPOCH(state) ((state) >> 17)
+
+typedef struct worker {
+    rlx_team_t *team;
+    pthread_t thread;
+    int index; /* 1 .. n_threads - 1; the caller is 0 */
+} worker_t;
+
+struct rlx_team {
+    int n_threads;
+    worker_t *workers;
+    pthread_mutex_t lock;
+    rlx_team_job_t job; /* written while closed and empty, read while inside */
+    int64_t chunk;
+    uint64_t spin_ns; /* 0 when there are fewer CPUs than threads: a spinning thread would hold back a working one */
+    _Alignas(64) atomic_uint state;
+    _Alignas(64) _Atomic int64_t next;
+    _Alignas(64) atomic_uint bell; /* futex of sleeping workers: changes with every epoch and at stop */
+    atomic_int sleepers;
+    atomic_uint waiting; /* the caller sleeps on `state` */
+    atomic_bool stop;
+};
+
+static void futex_wait(atomic_uint *word, unsigned value) { syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0); }
+static void futex_wake(atomic_uint *word, int count) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0); }
+
+#define MXCSR_DEFAULT 0x1f80u /* all exceptions masked, round to nearest, no flush to zero, no denormals-are-zero */
+
+unsigned rlx_float_env_enter(void)
+{
+    unsigned saved = _mm_getcsr();
+
+    _mm_setcsr(MXCSR_DEFAULT);
+    return saved;
+}
+
+void rlx_float_env_leave(unsigned saved) { _mm_setcsr(saved); }
+
+static void tiles_take(rlx_team_t *team, int index)
+{
+    rlx_kernel_args_t args = team->job.args;
+    int64_t tiles = team->job.tiles, chunk = team->chunk;
+
+    if (args.scratch != NULL)
+        args.scratch = (char *)args.scratch + (size_t)index * team->job.scratch_stride;
+    for (;;) {
+        int64_t begin = atomic_fetch_add_explicit(&team->next, chunk, memory_order_relaxed); /* ordered by entering and leaving */
+
+        if (begin >= tiles)
+            return;
+        team->job.fn(&args, begin, begin + chunk < tiles ? begin + chunk : tiles);
+    }
+}
+
+static bool job_waits(unsigned state, unsigned served) { return (state & OPEN) && EPOCH(state) != served; }
+
+/* Enters the open epoch unless it is `served`. */
+static bool job_enter(rlx_team_t *team, unsigned *served)
+{
+    unsigned state = atomic_load_explicit(&team->state, memory_order_relaxed);
+
+    while (job_waits(state, *served)) {
+        /* Acquire pairs with the caller's release store in job_open: the job is visible. */
+        if (atomic_compare_exchange_weak_explicit(&team->state, &state, state + 1, memory_order_acquire, memory_order_relaxed)) {
+            *served = EPOCH(state);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void job_leave(rlx_team_t *team)
+{
+    unsigned state = atomic_fetch_sub(&team->state, 1); /* releases this worker's writes to the caller's acquire in job_close */
+
+    if ((state & (OPEN | INSIDE)) == 1 && atomic_load(&team->waiting))
+        futex_wake(&team->state, 1);
+}
+
+/* Until a job may be open or the team stops: spins, then sleeps. */
+static void worker_wait(rlx_team_t *team, unsigned served)
+{
+    uint64_t until = rlx_clock_ns() + team->spin_ns;
+    unsigned bell;
+
+    do {
+        for (int i = 0; i < 64; i++) {
+            if (job_waits(atomic_load_explicit(&team->state, memory_order_relaxed), served) ||
+                atomic_load_explicit(&team->stop, memory_order_relaxed))
+                return;
+            _mm_pause();
+        }
+    } while (rlx_clock_ns() < until);
+    bell = atomic_load(&team->bell);
+    atomic_fetch_add(&team->sleepers, 1); /* before the last look: pairs with state, then sleepers in job_open */
+    if (!job_waits(atomic_load(&team->state), served) && !atomic_load(&team->stop))
+        futex_wait(&team->bell, bell);
+    atomic_fetch_sub(&team->sleepers, 1);
+}
+
+static void *worker_main(void *argument)
+{
+    worker_t *worker = argument;
+    rlx_team_t *team = worker->team;
+    unsigned served = EPOCH(~0u);
+
+    pthread_setname_np(pthread_self(), "rlx-worker");
+    rlx_float_env_enter();
+    while (!atomic_load(&team->stop)) {
+        if (job_enter(team, &served)) {
+            tiles_take(team, worker->index);
+            job_leave(team);
+        } else {
+            worker_wait(team, served);
+        }
+    }
+    return NULL;
+}
+
+static rlx_status_t workers_start(rlx_team_t *team, rlx_diag_t *diag)
+{
+    sigset_t all, before;
+    int failed = 0, want = team->n_threads;
+
+    sigfillset(&all); /* signals belong to the program's own threads */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (team->n_threads = 1; team->n_threads < want && failed == 0; team->n_threads += failed == 0) {
+        worker_t *worker = &team->workers[team->n_threads];
+
+        *worker = (worker_t){.team = team, .index = team->n_threads};
+        failed = pthread_create(&worker->thread, NULL, worker_main, worker);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed == 0 ? RLX_OK : rlx_fail(diag, RLX_E_NO_MEMORY, "cannot start worker thread %d of %d", team->n_threads, want);
+}
+
+static int cpus_allowed(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+rlx_status_t rlx_team_create(int n_threads, rlx_team_t **out_team, rlx_diag_t *diag)
+{
+    rlx_team_t *team;
+
+    if (n_threads < 1 || n_threads > RLX_TEAM_MAX)
+        return rlx_fail(diag, RLX_E_USAGE, "a team has 1 to %d threads, not %d", RLX_TEAM_MAX, n_threads);
+    team = aligned_alloc(64, (sizeof *team + 63) / 64 * 64);
+    if (team == NULL)
+        return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for a team");
+    *team = (rlx_team_t){.n_threads = n_threads, .spin_ns = cpus_allowed() >= n_threads ? RLX_TEAM_SPIN_NS : 0};
+    team->workers = calloc((size_t)n_threads, sizeof *team->workers);
+    pthread_mutex_init(&team->lock, NULL);
+    if (team->workers == NULL || workers_start(team, diag) != RLX_OK) {
+        rlx_team_destroy(team);
+        return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for a team");
+    }
+    *out_team = team;
+    return RLX_OK;
+}
+
+void rlx_team_destroy(rlx_team_t *team)
+{
+    if (team == NULL)
+        return;
+    atomic_store(&team->stop, true);
+    atomic_fetch_add(&team->bell, 1);
+    futex_wake(&team->bell, INT_MAX);
+    for (int i = 1; team->workers != NULL && i < team->n_threads; i++)
+        pthread_join(team->workers[i].thread, NULL);
+    pthread_mutex_destroy(&team->lock);
+    free(team->workers);
+    free(team);
+}
+
+void rlx_team_lock(rlx_team_t *team) { pthread_mutex_lock(&team->lock); }
+void rlx_team_unlock(rlx_team_t *team) { pthread_mutex_unlock(&team->lock); }
+int rlx_team_threads(const rlx_team_t *team) { return team->n_threads; }
+bool rlx_team_awake(const rlx_team_t *team) { return atomic_load_explicit(&team->sleepers, memory_order_relaxed) == 0; }
+
+static void job_open(rlx_team_t *team)
+{
+    unsigned state = atomic_load_explicit(&team->state, memory_order_relaxed);
+    int64_t helpers = team->job.tiles / team->chunk;
+
+    RLX_ASSERT((state & (OPEN | INSIDE)) == 0);
+    atomic_store(&team->state, (state + EPOCH_ONE) | OPEN); /* releases the job to job_enter */
+    atomic_fetch_add(&team->bell, 1);
+    if (atomic_load(&team->sleepers) > 0)
+        futex_wake(&team->bell, helpers < INT_MAX ? (int)helpers : INT_MAX);
+}
+
+/* Closes the epoch and waits until nobody is inside. */
+static void job_close(rlx_team_t *team)
+{
+    unsigned state = atomic_fetch_and(&team->state, ~OPEN) & ~OPEN;
+    uint64_t until;
+
+    if ((state & INSIDE) == 0)
+        return;
+    until = rlx_clock_ns() + team->spin_ns;
+    for (int i = 1; (atomic_load(&team->state) & INSIDE) != 0; i++) { /* pairs with job_leave: tiles of others are visible */
+        _mm_pause();
+        if (i % 64 == 0 && rlx_clock_ns() > until)
+            break;
+    }
+    if ((atomic_load(&team->state) & INSIDE) == 0)
+        return;
+    atomic_store(&team->waiting, 1);
+    while (((state = atomic_load(&team->state)) & INSIDE) != 0)
+        futex_wait(&team->state, state);
+    atomic_store(&team->waiting, 0);
+}
+
+void rlx_team_run(rlx_team_t *team, const rlx_team_job_t *job)
+{
+    int64_t chunk = job->tiles / ((int64_t)team->n_threads * CHUNKS_PER_THREAD);
+
+    team->job = *job;
+    team->chunk = chunk > 0 ? chunk : 1;
+    atomic_store_explicit(&team->next, 0, memory_order_relaxed); /* released by job_open */
+    job_open(team);
+    tiles_take(team, 0);
+    job_close(team);
+}
