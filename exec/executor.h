@@ -47,6 +47,8 @@ void rlx_plan_release(rlx_plan_t *plan);
 /* Logical shape of output `index`; false when it depends on data (known only after the run). */
 bool rlx_plan_output(const rlx_plan_t *plan, int index, rlx_tensor_t *out_shape);
 int64_t rlx_plan_arena_bytes(const rlx_plan_t *plan);
+/* A number of the program under this plan (costs, extents); 0 where it belongs to a region that was not planned yet. */
+int64_t rlx_plan_number(const rlx_plan_t *plan, const rlx_ref_t *ref);
 
 /* `n_threads` >= 1 counts the caller: a team of 1 has no threads of its own. */
 rlx_status_t rlx_team_create(int n_threads, rlx_team_t **out_team, rlx_diag_t *diag);
