@@ -30,15 +30,24 @@ typedef struct conv_gather_shape {
 
 static inline int64_t conv_gather_least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static inline conv_gather_shape_t conv_gather_shape(const rlx_window_params_t *w, int64_t rows)
+static inline conv_gather_shape_t conv_gather_shape_rows(const rlx_window_params_t *w, int64_t rows)
 {
     int64_t reach_h = (w->kernel[1] - 1) * w->dilation[1], reach_w = (w->kernel[2] - 1) * w->dilation[2];
-    conv_gather_shape_t s = {.flat = w->kernel[2] == 1 || w->out[2] < CONV_FLAT_WIDTH};
 
-    s.phases = conv_gather_least(w->stride[1], reach_h + 1);
-    s.variants = s.flat ? w->kernel[2] : conv_gather_least(w->stride[2], reach_w + 1);
-    s.rows = rows + reach_h / w->stride[1];
-    s.columns = s.flat ? w->out[2] : w->out[2] + reach_w / w->stride[2];
+    return (conv_gather_shape_t){
+        .phases = conv_gather_least(w->stride[1], reach_h + 1), .variants = conv_gather_least(w->stride[2], reach_w + 1),
+        .rows = rows + reach_h / w->stride[1], .columns = w->out[2] + reach_w / w->stride[2]};
+}
+
+static inline conv_gather_shape_t conv_gather_shape(const rlx_window_params_t *w, int64_t rows)
+{
+    conv_gather_shape_t s = conv_gather_shape_rows(w, rows);
+
+    if (w->kernel[2] == 1 || w->out[2] < CONV_FLAT_WIDTH) {
+        s.flat = 1;
+        s.variants = w->kernel[2];
+        s.columns = w->out[2];
+    }
     return s;
 }
 

@@ -26,6 +26,24 @@ static inline void rlx_window_range(int64_t first, int64_t step, int64_t extent,
     *out_hi = rlx_window_clamp(hi, *out_lo, n);
 }
 
+/* Kernel cells k of [0, kernel) that meet the input, from output cell o: [*out_lo, *out_hi). */
+static inline void rlx_window_kernel_range(const rlx_window_params_t *w, int axis, int64_t o, int64_t *out_lo, int64_t *out_hi)
+{
+    rlx_window_range(o * w->stride[axis] - w->pad[axis], w->dilation[axis], w->in[axis], w->kernel[axis], out_lo, out_hi);
+}
+
+/* Kernel cells an average counts along one axis: inside the input, or with `padded` also inside the declared padding, never beyond it. */
+static inline int64_t rlx_window_counted(const rlx_window_params_t *w, int axis, int64_t o, int padded)
+{
+    int64_t lo, hi, first = o * w->stride[axis] - w->pad[axis];
+
+    if (padded)
+        rlx_window_range(first + w->pad[axis], w->dilation[axis], w->pad[axis] + w->in[axis] + w->pad_end[axis], w->kernel[axis], &lo, &hi);
+    else
+        rlx_window_kernel_range(w, axis, o, &lo, &hi);
+    return hi - lo;
+}
+
 /* Row-major spatial cells of one plane. */
 static inline int64_t rlx_window_cells(const int64_t *extents) { return extents[0] * extents[1] * extents[2]; }
 

@@ -1,0 +1,158 @@
+/* conv_first_c16: direct convolution from a row-major image of a few channels to blocked activations, f32, group 1.
+ *
+ * Same bits as conv_plain: per output one fma per (kernel row, kernel column, channel), from the bias: with at most 16 channels there is one input block.
+ * One tile is a block of output rows; its input rows are gathered into planes in which columns of equal remainder by the stride lie together, so
+ * that neighbouring outputs read neighbouring floats. `step[k]` is the offset of the k-th factor. Weights: RLX_LAYOUT_CONV_16O. */
+#include "kernels/conv_gather.h"
+
+#ifdef __AVX512F__
+#define FIRST_BLOCKS 2
+#define FIRST_PIXELS 14
+#else
+#define FIRST_BLOCKS 1
+#define FIRST_PIXELS 6
+#endif
+
+typedef struct first_tile {
+    const float *x;
+    const int64_t *step;
+    int64_t steps;
+    const float *w;
+    int64_t w_step;     /* floats between output blocks */
+    const float *start;
+    float *y;
+    int64_t y_block;
+} first_tile_t;
+
+VEC16_INLINE void tile_run(int n, int nb, const first_tile_t *t)
+{
+    vec16_t acc[FIRST_PIXELS][2], weight[2];
+    const float *w = t->w;
+    int64_t w_step = t->w_step;
+
+    VEC16_UNROLL for (int p = 0; p < n; p++)
+        VEC16_UNROLL for (int j = 0; j < nb; j++)
+            acc[p][j] = vec16_load(t->start + j * 16);
+    VEC16_NO_UNROLL for (int64_t k = 0; k < t->steps; k++, w += 16) {
+        const float *q = t->x + t->step[k];
+
+        VEC16_UNROLL for (int j = 0; j < nb; j++)
+            weight[j] = vec16_load(w + j * w_step);
+        VEC16_UNROLL for (int p = 0; p < n; p++) {
+            vec16_t x = vec16_splat(q[p]);
+
+            VEC16_UNROLL for (int j = 0; j < nb; j++)
+                acc[p][j] = vec16_fma(x, weight[j], acc[p][j]);
+        }
+    }
+    VEC16_UNROLL for (int p = 0; p < n; p++)
+        VEC16_UNROLL for (int j = 0; j < nb; j++)
+            vec16_store(t->y + j * t->y_block + p * 16, acc[p][j]);
+}
+
+#define FIRST_DEFINE(n, nb) \
+    static __attribute__((noinline)) void conv_first_##n##x##nb(const first_tile_t *t) { tile_run(n, nb, t); }
+#define FIRST_CASE(n, nb)         \
+    case n:                       \
+        conv_first_##n##x##nb(t); \
+        break;
+#define FIRST_SMALL(X, nb) X(1, nb) X(2, nb) X(3, nb) X(4, nb) X(5, nb) X(6, nb)
+#define FIRST_LARGE(X, nb) FIRST_SMALL(X, nb) X(7, nb) X(8, nb) X(9, nb) X(10, nb) X(11, nb) X(12, nb) X(13, nb) X(14, nb)
+
+#ifdef __AVX512F__
+FIRST_LARGE(FIRST_DEFINE, 1)
+FIRST_LARGE(FIRST_DEFINE, 2)
+#else
+FIRST_SMALL(FIRST_DEFINE, 1)
+#endif
+
+static void tile_call(int64_t n, int64_t nb, const first_tile_t *t)
+{
+#ifdef __AVX512F__
+    if (nb == 2)
+        switch (n) { FIRST_LARGE(FIRST_CASE, 2) }
+    else
+        switch (n) { FIRST_LARGE(FIRST_CASE, 1) }
+#else
+    (void)nb;
+    switch (n) { FIRST_SMALL(FIRST_CASE, 1) }
+#endif
+}
+
+static void planar_row(float *restrict to, const float *restrict x, int64_t first, int64_t step, int64_t columns, int64_t width)
+{
+    int64_t lo, hi;
+
+    rlx_window_range(first, step, x != NULL ? width : 0, columns, &lo, &hi);
+    for (int64_t i = 0; i < lo; i++)
+        to[i] = 0;
+    if (step == 1)
+        for (int64_t i = lo; i < hi; i++)
+            to[i] = x[first + i];
+    else if (step == 2)
+        for (int64_t i = lo; i < hi; i++)
+            to[i] = x[first + i * 2];
+    else
+        for (int64_t i = lo; i < hi; i++)
+            to[i] = x[first + i * step];
+    for (int64_t i = hi; i < columns; i++)
+        to[i] = 0;
+}
+
+/* Planes [channel][row phase][column phase][row][column] of the input rows of the output rows from `row` on, and the steps through them. */
+static void planes_gather(const rlx_conv_c16_params_t *p, const float *x, int64_t row, const conv_gather_shape_t *s, int64_t *step, float *to)
+{
+    const rlx_window_params_t *w = &p->window;
+    int64_t channel_step = s->phases * s->variants * s->rows * s->columns, k = 0;
+
+    for (int64_t kh = 0; kh < w->kernel[1]; kh++)
+        for (int64_t kw = 0; kw < w->kernel[2]; kw++) {
+            int64_t h = kh * w->dilation[1], v = kw * w->dilation[2];
+            int64_t plane = h % w->stride[1] * s->variants + v % w->stride[2];
+
+            for (int64_t c = 0; c < p->channels; c++)
+                step[k++] = c * channel_step + (plane * s->rows + h / w->stride[1]) * s->columns + v / w->stride[2];
+        }
+    for (int64_t c = 0; c < p->channels; c++, x += w->in[1] * w->in[2])
+        for (int64_t phase = 0; phase < s->phases; phase++)
+            for (int64_t variant = 0; variant < s->variants; variant++)
+                for (int64_t r = 0; r < s->rows; r++, to += s->columns) {
+                    int64_t ih = (row + r) * w->stride[1] + phase - w->pad[1];
+
+                    planar_row(to, rlx_window_inside(w, 1, ih) ? x + ih * w->in[2] : NULL, variant - w->pad[2], w->stride[2], s->columns, w->in[2]);
+                }
+}
+
+RLX_KERNEL_ENTRY(conv_first_c16)
+{
+    const rlx_conv_c16_params_t *p = (const rlx_conv_c16_params_t *)args->param;
+    const rlx_window_params_t *win = &p->window;
+    int64_t blocks = (p->outputs + 15) / 16, row_blocks = (win->out[1] + p->rows - 1) / p->rows, width = win->out[2], plane = win->out[1] * width * 16;
+    int64_t steps = win->kernel[1] * win->kernel[2] * p->channels, *step = args->scratch, tiles = (width + FIRST_PIXELS - 1) / FIRST_PIXELS;
+    float *planes = (float *)(step + (steps + 7) / 8 * 8), zeros[16 * FIRST_BLOCKS] = {0};
+
+    for (int64_t tile = tile_begin; tile < tile_end; tile++) {
+        int64_t row = tile % row_blocks * p->rows, n = tile / row_blocks, rows = row + p->rows < win->out[1] ? p->rows : win->out[1] - row;
+        conv_gather_shape_t shape = conv_gather_shape_rows(win, rows);
+        first_tile_t t = {.step = step, .steps = steps, .w_step = steps * 16, .y_block = plane};
+
+        planes_gather(p, (const float *)args->in[0].base + n * p->channels * win->in[1] * win->in[2], row, &shape, step, planes);
+        for (int64_t block = 0; block < blocks; block += FIRST_BLOCKS) {
+            int64_t nb = block + FIRST_BLOCKS <= blocks ? FIRST_BLOCKS : 1;
+
+            t.w = (const float *)args->in[1].base + block * t.w_step;
+            t.start = args->in[2].base != NULL ? (const float *)args->in[2].base + block * 16 : zeros;
+            t.y = (float *)args->out[0].base + (n * blocks + block) * plane + row * width * 16;
+            for (int64_t r = 0; r < rows; r++) {
+                t.x = planes + r * shape.columns;
+                for (int64_t i = 0; i < tiles; i++) {
+                    int64_t count = width / tiles + (i < width % tiles);
+
+                    tile_call(count, nb, &t);
+                    t.x += count;
+                    t.y += count * 16;
+                }
+            }
+        }
+    }
+}
