@@ -1,0 +1,13 @@
+/* What this machine can do at best, measured: the yardsticks of `rlx bench`. */
+#ifndef RLX_CLI_MACHINE_H
+#define RLX_CLI_MACHINE_H
+
+typedef struct rlx_machine {
+    double gflops; /* f32 fma of `isa`, all threads together */
+    double gbytes; /* reading from memory, GB/s, all threads together */
+} rlx_machine_t;
+
+/* `isa`: "x86-64-v4" measures 512-bit vectors, anything else 256-bit. Takes about 0.5 s. */
+rlx_machine_t rlx_machine_measure(const char *isa, int n_threads);
+
+#endif

@@ -1,0 +1,108 @@
+/* `rlx VERB ...`: finds the verb in the table, prints help and version, and turns the verb's status into the exit code. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/version.h"
+
+static const rlx_verb_t *const verbs[] = {
+    &rlx_verb_init, &rlx_verb_compile, &rlx_verb_infer, &rlx_verb_bench, &rlx_verb_dump, &rlx_verb_explain,
+};
+#define N_VERBS (sizeof verbs / sizeof *verbs)
+
+static const char overview[] =
+    "rlx compiles a trained model once, offline, into one file of native code (a bundle), and runs it:\n"
+    "\n"
+    "  rlx compile --model model.onnx --target x86_64 --output model.rlxb\n"
+    "  rlx infer model.rlxb --input in.npz --output out.npz\n"
+    "\n"
+    "Verbs:\n";
+
+const char *rlx_cli_version(void) { return RLX_VERSION; }
+
+static const rlx_verb_t *verb_find(const char *name)
+{
+    for (size_t i = 0; i < N_VERBS; i++)
+        if (strcmp(verbs[i]->name, name) == 0 || (verbs[i]->alias != NULL && strcmp(verbs[i]->alias, name) == 0))
+            return verbs[i];
+    return NULL;
+}
+
+static void overview_print(FILE *out)
+{
+    fputs(overview, out);
+    for (size_t i = 0; i < N_VERBS; i++)
+        fprintf(out, "  %-9s %s\n", verbs[i]->name, verbs[i]->summary);
+    fputs("\n`rlx help VERB` tells more; `rlx --version` prints the version. `rlx init NAME` makes a project that works at once.\n"
+          "Exit codes: 0 done, 1 refused, 2 command line not understood.\n", out);
+}
+
+static int usage_fail(const char *format, const char *text)
+{
+    rlx_diag_t diag = {0};
+
+    rlx_fail(&diag, RLX_E_USAGE, format, text);
+    rlx_diag_hint(&diag, "`rlx help` lists the verbs.");
+    rlx_diag_print(&diag, stderr);
+    return RLX_EXIT_USAGE;
+}
+
+static int help_run(const char *name)
+{
+    const rlx_verb_t *verb = name != NULL ? verb_find(name) : NULL;
+
+    if (name == NULL)
+        overview_print(stdout);
+    else if (verb == NULL)
+        return usage_fail("there is no verb '%s'", name);
+    else
+        fputs(verb->help, stdout);
+    return RLX_EXIT_DONE;
+}
+
+static bool asks_help(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    return false;
+}
+
+static int verb_run(const rlx_verb_t *verb, int argc, char **argv)
+{
+    rlx_diag_t diag = {0};
+    rlx_status_t status;
+
+    if (asks_help(argc, argv))
+        return help_run(verb->name);
+    status = verb->run(argc, argv, &diag);
+    rlx_cli_progress(NULL, NULL);
+    if (status != RLX_OK && diag.code == RLX_E_NONE)
+        rlx_fail(&diag, RLX_E_INTERNAL, "failed with status %s and no diagnosis", rlx_status_name(status));
+    if (status == RLX_OK && fflush(stdout) != 0)
+        status = rlx_fail(&diag, RLX_E_FILE_WRITE, "cannot write to standard output");
+    if (status == RLX_OK)
+        return RLX_EXIT_DONE;
+    rlx_diag_print(&diag, stderr);
+    return diag.code == RLX_E_USAGE ? RLX_EXIT_USAGE : RLX_EXIT_REFUSED;
+}
+
+int main(int argc, char **argv)
+{
+    const rlx_verb_t *verb;
+
+    if (argc < 2) {
+        overview_print(stderr);
+        return RLX_EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
+        printf("rlx %s (commit: %s)\n", RLX_VERSION, RLX_COMMIT);
+        return RLX_EXIT_DONE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
+        return help_run(argc > 2 ? argv[2] : NULL);
+    verb = verb_find(argv[1]);
+    if (verb == NULL)
+        return usage_fail(argv[1][0] == '-' ? "unknown option %s" : "there is no verb '%s'", argv[1]);
+    return verb_run(verb, argc - 1, argv + 1);
+}

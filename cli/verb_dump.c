@@ -1,0 +1,169 @@
+/* rlx dump: shows a model as the compiler sees it after a pass, or what a bundle holds. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "bundle/bundle.h"
+#include "cli/cli.h"
+#include "cli/graph_svg.h"
+#include "cli/program_text.h"
+
+static const char *const passes[] = {"import", "canonicalise", "fuse", "layout", "lower"};
+static const struct {
+    const char *name;
+    void (*print)(const rlx_graph_t *graph, FILE *out);
+} formats[] = {{"text", rlx_graph_dump}, {"dot", rlx_graph_dump_dot}, {"svg", rlx_graph_svg_print}};
+
+typedef struct dump_request {
+    const char *model, *after, *output;
+    int format;
+    rlx_compile_options_t options;
+} dump_request_t;
+
+static rlx_status_t after_parse(const char *text, dump_request_t *request, rlx_diag_t *diag)
+{
+    for (size_t i = 0; i < sizeof passes / sizeof *passes; i++)
+        if (strcmp(passes[i], text) == 0) {
+            request->after = passes[i];
+            return RLX_OK;
+        }
+    rlx_fail(diag, RLX_E_USAGE, "--after: there is no pass '%s'", text);
+    return rlx_diag_hint(diag, "Passes, in order: import, canonicalise, fuse, layout, lower.");
+}
+
+static rlx_status_t format_parse(const char *text, dump_request_t *request, rlx_diag_t *diag)
+{
+    for (int i = 0; i < (int)(sizeof formats / sizeof *formats); i++)
+        if (strcmp(formats[i].name, text) == 0) {
+            request->format = i;
+            return RLX_OK;
+        }
+    return rlx_fail(diag, RLX_E_USAGE, "--format: '%s' is none of text, dot, svg", text);
+}
+
+static rlx_status_t request_parse(int argc, char **argv, dump_request_t *request, rlx_diag_t *diag)
+{
+    static const struct option options[] = {
+        {"model", required_argument, NULL, 'm'},  {"after", required_argument, NULL, 'a'},     {"format", required_argument, NULL, 'f'},
+        {"output", required_argument, NULL, 'o'}, {"opt-level", required_argument, NULL, 'O'}, {"shape", required_argument, NULL, 's'},
+        {"max", required_argument, NULL, 'M'},    {0},
+    };
+    int64_t level;
+
+    *request = (dump_request_t){.after = "import", .options.opt_level = 3};
+    for (int option; (option = rlx_cli_option_next(argc, argv, options, diag)) != -1;)
+        switch (option) {
+        case 'm': request->model = optarg; break;
+        case 'o': request->output = optarg; break;
+        case 'a': RLX_TRY(after_parse(optarg, request, diag)); break;
+        case 'f': RLX_TRY(format_parse(optarg, request, diag)); break;
+        case 's': RLX_TRY(rlx_cli_shape(optarg, &request->options, diag)); break;
+        case 'M': RLX_TRY(rlx_cli_maxima(optarg, &request->options, diag)); break;
+        case 'O':
+            RLX_TRY(rlx_cli_int("--opt-level", optarg, 1, 3, &level, diag));
+            request->options.opt_level = (int)level;
+            break;
+        default: return diag->status;
+        }
+    RLX_TRY(rlx_cli_operand(argc, argv, "FILE.onnx or FILE.rlxb", &request->model, diag));
+    if (strcmp(request->after, "lower") == 0 && request->format != 0)
+        return rlx_fail(diag, RLX_E_USAGE, "--after lower is a program, which has no picture: use --format text");
+    return RLX_OK;
+}
+
+static bool is_bundle(const char *path)
+{
+    size_t n = strlen(path);
+
+    return n > 5 && strcmp(path + n - 5, ".rlxb") == 0;
+}
+
+/* The IR that was compiled, then the program. */
+static rlx_status_t bundle_dump(const dump_request_t *request, FILE *out, rlx_diag_t *diag)
+{
+    rlx_bundle_t *bundle;
+    const char *text;
+    size_t bytes;
+
+    if (request->format != 0)
+        return rlx_fail(diag, RLX_E_USAGE, "a bundle is dumped as text only; pictures are made from the model");
+    RLX_TRY(rlx_bundle_open(request->model, RLX_BUNDLE_SKIP_CODE, &bundle, diag));
+    text = rlx_bundle_ir_text(bundle, &bytes);
+    if (strcmp(request->after, "lower") == 0)
+        rlx_program_print(rlx_bundle_program(bundle), out);
+    else
+        fwrite(text, 1, bytes, out);
+    rlx_bundle_close(bundle);
+    return RLX_OK;
+}
+
+/* A pass that the optimisation level leaves out shows the graph as it was then. */
+static const char *pass_run_at(const dump_request_t *request)
+{
+    if (request->options.opt_level < 3 && strcmp(request->after, "layout") == 0)
+        return request->options.opt_level == 2 ? "fuse" : "canonicalise";
+    if (request->options.opt_level < 2 && strcmp(request->after, "fuse") == 0)
+        return "canonicalise";
+    return request->after;
+}
+
+static rlx_status_t model_dump(const dump_request_t *request, FILE *out, rlx_diag_t *diag)
+{
+    rlx_compile_options_t options = request->options;
+    rlx_compiled_t compiled;
+    rlx_graph_t *graph;
+    rlx_status_t status;
+
+    RLX_TRY(rlx_onnx_import_file(request->model, &graph, diag));
+    options.dump_after = pass_run_at(request);
+    options.dump_out = out;
+    options.dump = formats[request->format].print;
+    status = rlx_compile_graph(graph, &options, &compiled, diag);
+    if (status == RLX_OK) {
+        if (strcmp(request->after, "lower") == 0)
+            rlx_program_print(compiled.program, out);
+        rlx_compiled_fini(&compiled);
+    }
+    rlx_graph_destroy(graph);
+    return status == RLX_OK ? RLX_OK : rlx_diag_at(diag, "%s", request->model);
+}
+
+static rlx_status_t dump_run(int argc, char **argv, rlx_diag_t *diag)
+{
+    dump_request_t request;
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out;
+    rlx_status_t status;
+
+    RLX_TRY(request_parse(argc, argv, &request, diag));
+    out = open_memstream(&text, &bytes);
+    if (out == NULL)
+        return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
+    status = is_bundle(request.model) ? bundle_dump(&request, out, diag) : model_dump(&request, out, diag);
+    fclose(out);
+    /* What was dumped before a later pass failed helps to find out why. */
+    if (request.output == NULL)
+        fwrite(text, 1, bytes, stdout);
+    else if (status == RLX_OK)
+        status = rlx_file_write(request.output, text, bytes, diag);
+    free(text);
+    return status;
+}
+
+const rlx_verb_t rlx_verb_dump = {
+    .name = "dump",
+    .summary = "show a model after a pass, as text or as a picture",
+    .help = "rlx dump FILE.onnx|FILE.rlxb [options]\n"
+            "\n"
+            "Options:\n"
+            "  --after PASS    import (the default), canonicalise, fuse, layout, or lower (the program that the executor runs)\n"
+            "  --format F      text (the default), dot (Graphviz), svg (a picture)\n"
+            "  --output FILE   writes there instead of to standard output\n"
+            "  --opt-level N, --shape NAME=DIMS, --max SYMBOL=N   as for `rlx compile`\n"
+            "\n"
+            "Example: rlx dump model.onnx --after fuse --format svg --output model.svg\n",
+    .run = dump_run,
+};

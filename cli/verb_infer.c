@@ -1,0 +1,154 @@
+/* rlx infer: one request on this machine. Arrays in and out are logical and row-major, by tensor name. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/session.h"
+
+#define PREVIEW_MAX 6
+
+typedef struct infer_request {
+    const char *bundle, *input, *output;
+    rlx_session_options_t session;
+    bool quiet;
+} infer_request_t;
+
+static rlx_status_t request_parse(int argc, char **argv, infer_request_t *request, rlx_diag_t *diag)
+{
+    static const struct option options[] = {
+        {"model", required_argument, NULL, 'm'},   {"input", required_argument, NULL, 'i'},   {"output", required_argument, NULL, 'o'},
+        {"threads", required_argument, NULL, 't'}, {"kernels", required_argument, NULL, 'k'}, {"quiet", no_argument, NULL, 'q'},
+        {0},
+    };
+
+    *request = (infer_request_t){0};
+    for (int option; (option = rlx_cli_option_next(argc, argv, options, diag)) != -1;)
+        switch (option) {
+        case 'm': request->bundle = optarg; break;
+        case 'i': request->input = optarg; break;
+        case 'o': request->output = optarg; break;
+        case 't': RLX_TRY(rlx_session_threads_parse(optarg, &request->session, diag)); break;
+        case 'k': RLX_TRY(rlx_session_kernels_parse(optarg, &request->session, diag)); break;
+        case 'q': request->quiet = true; break;
+        default: return diag->status;
+        }
+    RLX_TRY(rlx_cli_operand(argc, argv, "FILE.rlxb", &request->bundle, diag));
+    if (request->input == NULL || request->output == NULL) {
+        rlx_fail(diag, RLX_E_USAGE, "infer: %s is missing", request->input == NULL ? "--input IN.npz" : "--output OUT.npz");
+        return rlx_diag_hint(diag, "`rlx help infer` shows how it is called.");
+    }
+    return RLX_OK;
+}
+
+static void element_print(const rlx_tensor_t *tensor, int64_t i)
+{
+    switch (tensor->dtype) {
+    case RLX_F32: printf(" %.6g", (double)((const float *)tensor->data)[i]); break;
+    case RLX_F64: printf(" %.6g", ((const double *)tensor->data)[i]); break;
+    case RLX_I32: printf(" %d", ((const int32_t *)tensor->data)[i]); break;
+    case RLX_I64: printf(" %lld", (long long)((const int64_t *)tensor->data)[i]); break;
+    case RLX_BOOL: case RLX_U8: printf(" %u", ((const uint8_t *)tensor->data)[i]); break;
+    default: break;
+    }
+}
+
+/* "probabilities: f32 1x10, first elements 0.1 0.2 ..." */
+static void output_print(const char *name, const rlx_tensor_t *tensor)
+{
+    int64_t count = 0;
+
+    printf("%s: %s ", name, rlx_dtype_name(tensor->dtype));
+    for (int i = 0; i < tensor->rank; i++)
+        printf("%s%lld", i > 0 ? "x" : "", (long long)tensor->dims[i]);
+    if (tensor->rank == 0)
+        printf("scalar");
+    if (rlx_dims_count(tensor->dims, tensor->rank, &count) && count > 0) {
+        printf(":");
+        for (int64_t i = 0; i < count && i < PREVIEW_MAX; i++)
+            element_print(tensor, i);
+        printf("%s", count > PREVIEW_MAX ? " ..." : "");
+    }
+    printf("\n");
+}
+
+static rlx_status_t outputs_write(const rlx_session_t *session, const infer_request_t *request, const rlx_io_t *outputs, rlx_diag_t *diag)
+{
+    int n = rlx_session_n_outputs(session);
+    rlx_npz_array_t *arrays = calloc((size_t)n + 1, sizeof *arrays);
+    rlx_status_t status;
+
+    if (arrays == NULL)
+        return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
+    for (int i = 0; i < n; i++) {
+        (void)rlx_session_output(session, i, &arrays[i].name);
+        arrays[i].tensor = outputs[i].tensor;
+    }
+    status = rlx_npz_write(request->output, arrays, n, diag);
+    for (int i = 0; i < n && status == RLX_OK && !request->quiet; i++)
+        output_print(arrays[i].name, &arrays[i].tensor);
+    free(arrays);
+    return status;
+}
+
+static rlx_status_t request_run(rlx_session_t *session, const infer_request_t *request, const rlx_io_t *inputs, rlx_diag_t *diag)
+{
+    int n = rlx_session_n_outputs(session);
+    rlx_io_t *outputs = calloc((size_t)n + 1, sizeof *outputs);
+    rlx_plan_t *plan = NULL;
+    rlx_status_t status;
+
+    if (outputs == NULL)
+        return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
+    status = rlx_plan_get(session->model, inputs, &plan, diag);
+    if (status == RLX_OK)
+        status = rlx_run(plan, session->team, inputs, outputs, NULL, NULL, diag);
+    if (status == RLX_OK)
+        status = outputs_write(session, request, outputs, diag);
+    if (plan != NULL)
+        rlx_plan_release(plan);
+    for (int i = 0; i < n; i++)
+        free(outputs[i].tensor.data);
+    free(outputs);
+    return status;
+}
+
+static rlx_status_t infer_run(int argc, char **argv, rlx_diag_t *diag)
+{
+    infer_request_t request;
+    rlx_session_t session;
+    rlx_npz_t npz;
+    rlx_io_t *inputs;
+    rlx_status_t status;
+
+    RLX_TRY(request_parse(argc, argv, &request, diag));
+    RLX_TRY(rlx_npz_read(request.input, &npz, diag));
+    status = rlx_session_open(request.bundle, &request.session, &session, diag);
+    if (status != RLX_OK)
+        goto fini_npz;
+    status = rlx_session_bind(&session, &npz, &inputs, diag);
+    if (status == RLX_OK) {
+        status = request_run(&session, &request, inputs, diag);
+        free(inputs);
+    }
+    rlx_session_close(&session);
+fini_npz:
+    rlx_npz_fini(&npz);
+    return status;
+}
+
+const rlx_verb_t rlx_verb_infer = {
+    .name = "infer",
+    .summary = "run a bundle on arrays from a .npz file",
+    .help = "rlx infer FILE.rlxb --input IN.npz --output OUT.npz [options]\n"
+            "\n"
+            "Arrays go in and come out by tensor name, logical and row-major. A bare .npy serves a model of one input.\n"
+            "\n"
+            "Options:\n"
+            "  --threads N          threads that run the kernels (default: one per CPU); never changes a bit of the result\n"
+            "  --kernels reference  runs the reference kernels of this program instead of the bundle's code: the same bits, slowly\n"
+            "  --quiet              prints nothing on success\n"
+            "\n"
+            "Exit codes: 0 done, 1 the input, the bundle or the machine was refused, 2 command line not understood.\n",
+    .run = infer_run,
+};
