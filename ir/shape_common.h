@@ -70,6 +70,17 @@ rlx_expr_t rlx_shape_element(const rlx_value_t *value, int i);
 rlx_expr_t rlx_shape_wrap(const rlx_graph_t *graph, rlx_dtype_t dtype, rlx_expr_t element);
 /* True when dims and dtype allow tracking; then the count. */
 bool rlx_shape_trackable(const rlx_graph_t *graph, const rlx_value_t *value, int *out_count);
+/* True when a symbol of `expr` is data of an input (not an extent), or when that is too costly to tell. Data may hold the special values of an
+ * operator (0 and -1 of reshape); arithmetic on extents is taken as extents. */
+bool rlx_shape_depends_on_data(const rlx_graph_t *graph, rlx_expr_t expr);
+
+/* Slice, resolved for all axes of x: first index, step and extent of the result; runtime starts, ends, axes and steps become selects.
+ * Shape rule and lowering both call it. */
+rlx_status_t rlx_shape_slice(rlx_graph_t *graph, const rlx_op_t *op, rlx_expr_t *out_starts, rlx_expr_t *out_steps, rlx_expr_t *out_dims,
+                             rlx_diag_t *diag);
+/* Pad, resolved for all axes of x: elements added (or, negative, removed) before and behind. */
+rlx_status_t rlx_shape_pad(rlx_graph_t *graph, const rlx_op_t *op, rlx_expr_t *out_begins, rlx_expr_t *out_ends, rlx_diag_t *diag);
+
 /* Multi-index of flat index `flat` for constant dims; and back. */
 void rlx_shape_unravel(int64_t flat, int rank, const int64_t *dims, int64_t *out_index);
 int64_t rlx_shape_ravel(int rank, const int64_t *dims, const int64_t *index);

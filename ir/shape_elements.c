@@ -159,3 +159,24 @@ rlx_status_t rlx_shape_int_const(rlx_graph_t *graph, const rlx_op_t *op, int ind
         return rlx_shape_fail(diag, op, RLX_E_SHAPE_UNKNOWN, "operand %d ('%s') must be a constant", index, op->in[index]->name);
     return RLX_OK;
 }
+
+static bool data_in(const rlx_graph_t *graph, rlx_expr_t expr, int *visits)
+{
+    const rlx_expr_node_t *node;
+
+    if (expr < 0)
+        return false;
+    if (--*visits < 0)
+        return true;
+    node = rlx_expr_node(graph->exprs, expr);
+    if (node->op == RLX_EXPR_SYMBOL)
+        return node->value >= graph->n_symbols || graph->symbols[node->value].axis < 0;
+    return data_in(graph, node->a, visits) || data_in(graph, node->b, visits) || data_in(graph, node->c, visits);
+}
+
+bool rlx_shape_depends_on_data(const rlx_graph_t *graph, rlx_expr_t expr)
+{
+    int visits = DEMAND_VISITS_MAX;
+
+    return data_in(graph, expr, &visits);
+}
