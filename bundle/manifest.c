@@ -1,0 +1,196 @@
+/* Manifest: plain data <-> protobuf. Decoding never trusts: the guard walks the bytes first, protobuf-c gets a byte budget, counts are checked.
+ * Encoding is canonical: protobuf-c writes fields in order, options and segments come in the caller's order. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bundle/format.h"
+#include "proto/bundle.pb-c.h"
+#include "proto/guard.h"
+
+#define DECODE_BYTES_MAX ((size_t)4 << 20)
+
+static const rlx_guard_field_t option_fields[] = {
+    {.number = 1, .kind = RLX_GUARD_KIND_BYTES, .bytes_max = 256},
+    {.number = 2, .kind = RLX_GUARD_KIND_BYTES, .bytes_max = 65536},
+};
+static const rlx_guard_message_t option_message = {"Option", option_fields, 2};
+static const rlx_guard_field_t segment_fields[] = {
+    {.number = 1, .kind = RLX_GUARD_KIND_SCALAR}, {.number = 2, .kind = RLX_GUARD_KIND_BYTES, .bytes_max = 64},
+    {.number = 3, .kind = RLX_GUARD_KIND_SCALAR}, {.number = 4, .kind = RLX_GUARD_KIND_SCALAR},
+    {.number = 5, .kind = RLX_GUARD_KIND_BYTES, .bytes_max = RLX_BUNDLE_DIGEST},
+};
+static const rlx_guard_message_t segment_message = {"Segment", segment_fields, 5};
+static const rlx_guard_field_t manifest_fields[] = {
+    {.number = 1, .kind = RLX_GUARD_KIND_BYTES, .bytes_max = 4096},
+    {.number = 2, .kind = RLX_GUARD_KIND_BYTES, .bytes_max = 256},
+    {.number = 3, .kind = RLX_GUARD_KIND_SCALAR},
+    {.number = 4, .kind = RLX_GUARD_KIND_SCALAR},
+    {.number = 5, .kind = RLX_GUARD_KIND_BYTES, .bytes_max = RLX_BUNDLE_DIGEST},
+    {.number = 6, .kind = RLX_GUARD_KIND_MESSAGE, .message = &option_message},
+    {.number = 7, .kind = RLX_GUARD_KIND_MESSAGE, .message = &segment_message},
+};
+static const rlx_guard_message_t manifest_message = {"Manifest", manifest_fields, 7};
+static const rlx_guard_limits_t manifest_limits = {
+    .depth_max = 4, .fields_max = 4096, .broken = RLX_E_BUNDLE_MALFORMED, .above = RLX_E_BUNDLE_MALFORMED};
+
+static const struct {
+    const char *name;
+    Rlx__Bundle__V1__SegmentKind kind;
+} segment_kinds[] = {
+    {"ir", RLX__BUNDLE__V1__SEGMENT_KIND__SEGMENT_IR},
+    {"program", RLX__BUNDLE__V1__SEGMENT_KIND__SEGMENT_PROGRAM},
+    {"constants", RLX__BUNDLE__V1__SEGMENT_KIND__SEGMENT_CONSTANTS},
+    {"code", RLX__BUNDLE__V1__SEGMENT_KIND__SEGMENT_CODE},
+};
+#define N_KINDS (sizeof segment_kinds / sizeof *segment_kinds)
+
+static Rlx__Bundle__V1__SegmentKind kind_number(const char *name)
+{
+    for (size_t i = 0; i < N_KINDS; i++)
+        if (strcmp(segment_kinds[i].name, name) == 0)
+            return segment_kinds[i].kind;
+    return RLX__BUNDLE__V1__SEGMENT_KIND__SEGMENT_NONE;
+}
+
+static const char *kind_name(Rlx__Bundle__V1__SegmentKind kind)
+{
+    for (size_t i = 0; i < N_KINDS; i++)
+        if (segment_kinds[i].kind == kind)
+            return segment_kinds[i].name;
+    return "unknown"; /* of a newer minor version: digested, not used */
+}
+
+rlx_status_t rlx_bundle_manifest_encode(const rlx_bundle_manifest_t *manifest, uint8_t **out_data, size_t *out_bytes, rlx_diag_t *diag)
+{
+    Rlx__Bundle__V1__Manifest message = RLX__BUNDLE__V1__MANIFEST__INIT;
+    Rlx__Bundle__V1__Option options[RLX_BUNDLE_OPTIONS_MAX], *option_list[RLX_BUNDLE_OPTIONS_MAX];
+    Rlx__Bundle__V1__Segment segments[RLX_BUNDLE_SEGMENTS_MAX], *segment_list[RLX_BUNDLE_SEGMENTS_MAX];
+    uint8_t *data;
+
+    message.name = (char *)(uintptr_t)manifest->name;
+    message.compiler = (char *)(uintptr_t)manifest->compiler;
+    message.kernel_abi = manifest->kernel_abi;
+    message.file_bytes = manifest->file_bytes;
+    message.source_digest = (ProtobufCBinaryData){RLX_BUNDLE_DIGEST, (uint8_t *)(uintptr_t)manifest->source_digest};
+    for (int i = 0; i < manifest->n_options; i++) {
+        rlx__bundle__v1__option__init(&options[i]);
+        options[i].key = (char *)(uintptr_t)manifest->options[i].key;
+        options[i].value = (char *)(uintptr_t)manifest->options[i].value;
+        option_list[i] = &options[i];
+    }
+    for (int i = 0; i < manifest->n_segments; i++) {
+        const rlx_bundle_segment_t *segment = &manifest->segments[i];
+
+        rlx__bundle__v1__segment__init(&segments[i]);
+        segments[i].kind = kind_number(segment->kind);
+        segments[i].isa = (char *)(uintptr_t)segment->isa;
+        segments[i].offset = segment->offset;
+        segments[i].bytes = segment->bytes;
+        segments[i].digest = (ProtobufCBinaryData){RLX_BUNDLE_DIGEST, (uint8_t *)(uintptr_t)segment->digest};
+        segment_list[i] = &segments[i];
+    }
+    message.n_options = (size_t)manifest->n_options;
+    message.options = option_list;
+    message.n_segments = (size_t)manifest->n_segments;
+    message.segments = segment_list;
+    *out_bytes = rlx__bundle__v1__manifest__get_packed_size(&message);
+    if (*out_bytes > RLX_BUNDLE_MANIFEST_MAX)
+        return rlx_fail(diag, RLX_E_USAGE, "name and options of the bundle take %zu bytes, at most %d", *out_bytes, RLX_BUNDLE_MANIFEST_MAX);
+    data = malloc(*out_bytes);
+    if (data == NULL)
+        return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for a manifest");
+    rlx__bundle__v1__manifest__pack(&message, data);
+    *out_data = data;
+    return RLX_OK;
+}
+
+static void *budget_alloc(void *context, size_t bytes)
+{
+    size_t *left = context;
+
+    if (bytes > *left)
+        return NULL;
+    *left -= bytes;
+    return malloc(bytes);
+}
+
+static void budget_free(void *context, void *data)
+{
+    (void)context;
+    free(data);
+}
+
+/* Appends a copy of `text` at `*at`. */
+static const char *text_keep(char **at, const char *text)
+{
+    char *start = *at;
+
+    *at = stpcpy(start, text) + 1;
+    return start;
+}
+
+static rlx_status_t segment_keep(const Rlx__Bundle__V1__Segment *from, char **at, rlx_bundle_segment_t *out, rlx_diag_t *diag)
+{
+    if (from->digest.len != RLX_BUNDLE_DIGEST)
+        return rlx_fail(diag, RLX_E_BUNDLE_MALFORMED, "a segment's digest has %zu bytes instead of %d", from->digest.len, RLX_BUNDLE_DIGEST);
+    *out = (rlx_bundle_segment_t){.kind = kind_name(from->kind), .isa = text_keep(at, from->isa), .offset = from->offset, .bytes = from->bytes};
+    memcpy(out->digest, from->digest.data, RLX_BUNDLE_DIGEST);
+    return RLX_OK;
+}
+
+/* `bytes` bounds all text: strings are parts of the message, each at least two bytes longer there than its NUL. */
+static rlx_status_t manifest_keep(const Rlx__Bundle__V1__Manifest *from, size_t bytes, rlx_bundle_manifest_t *out, rlx_diag_t *diag)
+{
+    char *at;
+
+    if (from->n_options > RLX_BUNDLE_OPTIONS_MAX || from->n_segments > RLX_BUNDLE_SEGMENTS_MAX)
+        return rlx_fail(diag, RLX_E_BUNDLE_MALFORMED, "%zu options and %zu segments, at most %d and %d", from->n_options, from->n_segments,
+                        RLX_BUNDLE_OPTIONS_MAX, RLX_BUNDLE_SEGMENTS_MAX);
+    if (from->source_digest.len != RLX_BUNDLE_DIGEST)
+        return rlx_fail(diag, RLX_E_BUNDLE_MALFORMED, "the source digest has %zu bytes instead of %d", from->source_digest.len, RLX_BUNDLE_DIGEST);
+    at = out->text = malloc(bytes + 2 + 2 * RLX_BUNDLE_OPTIONS_MAX + RLX_BUNDLE_SEGMENTS_MAX);
+    if (at == NULL)
+        return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for a manifest");
+    out->name = text_keep(&at, from->name);
+    out->compiler = text_keep(&at, from->compiler);
+    out->kernel_abi = from->kernel_abi;
+    out->file_bytes = from->file_bytes;
+    memcpy(out->source_digest, from->source_digest.data, RLX_BUNDLE_DIGEST);
+    out->n_options = (int)from->n_options;
+    for (int i = 0; i < out->n_options; i++) {
+        out->options[i].key = text_keep(&at, from->options[i]->key);
+        out->options[i].value = text_keep(&at, from->options[i]->value);
+    }
+    out->n_segments = (int)from->n_segments;
+    for (int i = 0; i < out->n_segments; i++)
+        RLX_TRY(segment_keep(from->segments[i], &at, &out->segments[i], diag));
+    return RLX_OK;
+}
+
+rlx_status_t rlx_bundle_manifest_decode(const uint8_t *data, size_t bytes, rlx_bundle_manifest_t *out_manifest, rlx_diag_t *diag)
+{
+    size_t left = DECODE_BYTES_MAX;
+    ProtobufCAllocator allocator = {budget_alloc, budget_free, &left};
+    Rlx__Bundle__V1__Manifest *message;
+    rlx_status_t status;
+
+    memset(out_manifest, 0, sizeof *out_manifest);
+    if (bytes > RLX_BUNDLE_MANIFEST_MAX)
+        return rlx_fail(diag, RLX_E_BUNDLE_MALFORMED, "the manifest has %zu bytes, at most %d", bytes, RLX_BUNDLE_MANIFEST_MAX);
+    RLX_TRY(rlx_guard_check(&manifest_message, &manifest_limits, data, bytes, diag));
+    message = rlx__bundle__v1__manifest__unpack(&allocator, bytes, data);
+    if (message == NULL)
+        return rlx_fail(diag, RLX_E_BUNDLE_MALFORMED, "the manifest is no valid protobuf message");
+    status = manifest_keep(message, bytes, out_manifest, diag);
+    rlx__bundle__v1__manifest__free_unpacked(message, &allocator);
+    if (status != RLX_OK)
+        rlx_bundle_manifest_fini(out_manifest);
+    return status;
+}
+
+void rlx_bundle_manifest_fini(rlx_bundle_manifest_t *manifest)
+{
+    free(manifest->text);
+    manifest->text = NULL;
+}
