@@ -194,10 +194,8 @@ static rlx_expr_t make_less(rlx_exprs_t *exprs, rlx_expr_t a, rlx_expr_t b)
     difference = (rlx_linear_t){0};
     if (!rlx_linear_add(exprs, &difference, a, 1) || !rlx_linear_add(exprs, &difference, b, -1))
         return raw(exprs, RLX_EXPR_LT, a, b);
-    if (difference.k == INT64_MIN)
-        return raw(exprs, RLX_EXPR_LT, a, b);
     g = coefficients_divide(&difference);
-    difference.k = -rlx_int_floordiv(-difference.k, g); /* g*t + k < 0 <=> t + ceil(k/g) < 0 */
+    difference.k = rlx_int_floordiv(difference.k, g); /* g*t + k < 0 <=> t + floor(k/g) < 0 */
     if (!make_sides(exprs, &difference, &left, &right))
         return raw(exprs, RLX_EXPR_LT, a, b);
     return raw(exprs, RLX_EXPR_LT, left, right);
