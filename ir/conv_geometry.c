@@ -83,12 +83,12 @@ void rlx_conv_geometry_params(const rlx_graph_t *graph, const rlx_conv_geometry_
     for (int axis = 0; axis < 3; ++axis) {
         int i = axis - (3 - g->rank);
 
-        rlx_step_param(step, word + RLX_WORD(rlx_window_params_t, in) + axis, i < 0 ? one : g->in[i]);
-        rlx_step_param(step, word + RLX_WORD(rlx_window_params_t, out) + axis, i < 0 ? one : g->out[i]);
-        rlx_step_param_const(step, word + RLX_WORD(rlx_window_params_t, kernel) + axis, i < 0 ? 1 : g->kernel[i]);
-        rlx_step_param_const(step, word + RLX_WORD(rlx_window_params_t, stride) + axis, i < 0 ? 1 : g->stride[i]);
-        rlx_step_param_const(step, word + RLX_WORD(rlx_window_params_t, dilation) + axis, i < 0 ? 1 : g->dilation[i]);
-        rlx_step_param(step, word + RLX_WORD(rlx_window_params_t, pad) + axis, i < 0 ? zero : g->pad[i]);
-        rlx_step_param(step, word + RLX_WORD(rlx_window_params_t, pad_end) + axis, i < 0 ? zero : g->pad_end[i]);
+        rlx_step_param(step, word + RLX_WORD(rlx_conv_window_t, in) + axis, i < 0 ? one : g->in[i]);
+        rlx_step_param(step, word + RLX_WORD(rlx_conv_window_t, out) + axis, i < 0 ? one : g->out[i]);
+        rlx_step_param_const(step, word + RLX_WORD(rlx_conv_window_t, kernel) + axis, i < 0 ? 1 : g->kernel[i]);
+        rlx_step_param_const(step, word + RLX_WORD(rlx_conv_window_t, stride) + axis, i < 0 ? 1 : g->stride[i]);
+        rlx_step_param_const(step, word + RLX_WORD(rlx_conv_window_t, dilation) + axis, i < 0 ? 1 : g->dilation[i]);
+        rlx_step_param(step, word + RLX_WORD(rlx_conv_window_t, pad) + axis, i < 0 ? zero : g->pad[i]);
+        rlx_step_param(step, word + RLX_WORD(rlx_conv_window_t, pad_end) + axis, i < 0 ? zero : g->pad_end[i]);
     }
 }

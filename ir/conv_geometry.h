@@ -19,7 +19,7 @@ typedef struct rlx_conv_geometry {
 rlx_status_t rlx_conv_geometry_read(const rlx_graph_t *graph, const rlx_op_t *op, rlx_conv_geometry_t *out_geometry, rlx_diag_t *diag);
 /* The same, for an op whose shape rule has run: cannot fail, and sets `out` from output 0. */
 rlx_conv_geometry_t rlx_conv_geometry_of(const rlx_graph_t *graph, const rlx_op_t *op);
-/* Fills a rlx_window_params_t that starts at word `word`: leading axes of lower ranks are trivial. */
+/* Fills a rlx_conv_window_t that starts at word `word`: leading axes of lower ranks are trivial. */
 void rlx_conv_geometry_params(const rlx_graph_t *graph, const rlx_conv_geometry_t *geometry, rlx_step_t *step, int word);
 
 /* ir/col2im.c */

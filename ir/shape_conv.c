@@ -1,6 +1,7 @@
 /* Shape rules of the conv family: convolutions, pools and their inverses. Spatial extents may be symbolic; kernel, strides, dilations and
  * groups are constants. What cannot be proven (a window larger than the padded input) becomes a check of the plan. */
 #include "ir/conv_geometry.h"
+#include "ir/conv_operands.h"
 #include "ir/dispatch.h"
 #include "ir/shape_common.h"
 
@@ -65,7 +66,7 @@ static rlx_status_t channels_check(rlx_graph_t *graph, rlx_op_t *op, int64_t *ou
 
 static rlx_status_t bias_check(rlx_graph_t *graph, rlx_op_t *op, int index, rlx_expr_t outputs, rlx_diag_t *diag)
 {
-    if (rlx_op_in(op, index) == NULL)
+    if (rlx_conv_operand(op, index) == NULL)
         return RLX_OK;
     RLX_TRY(rlx_shape_need_rank(op, index, 1, 1, diag));
     RLX_TRY(rlx_shape_need_same_dtype(op, 0, index, diag));

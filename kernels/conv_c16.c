@@ -49,7 +49,7 @@ static void chunk_run(const conv_work_t *work, conv_tile_t *tile, int64_t nb, co
 /* Output blocks [block, block + nb) of the group. */
 static void blocks_run(const conv_work_t *work, int64_t block, int64_t nb)
 {
-    const rlx_window_params_t *win = &work->p->window;
+    const rlx_conv_window_t *win = &work->p->window;
     int64_t full = work->channels / 16, tail = work->channels % 16, taps = work->source.taps;
     int64_t chunk = CHUNK_UNITS / taps > 1 ? CHUNK_UNITS / taps : 1, plane = win->out[1] * win->out[2] * 16;
     const float *w = work->w + block * work->w_block;
@@ -74,7 +74,7 @@ static void blocks_run(const conv_work_t *work, int64_t block, int64_t nb)
 RLX_KERNEL_ENTRY(conv_c16)
 {
     const rlx_conv_c16_params_t *p = (const rlx_conv_c16_params_t *)args->param;
-    const rlx_window_params_t *win = &p->window;
+    const rlx_conv_window_t *win = &p->window;
     int64_t blocks_in = (p->channels + 15) / 16, blocks_out = (p->outputs + 15) / 16, per_group = p->outputs / p->group;
     int64_t group_blocks = p->group == 1 ? blocks_out : per_group / 16, ranges = (group_blocks + p->blocks - 1) / p->blocks;
     int64_t row_blocks = (win->out[1] + p->rows - 1) / p->rows, in_plane = win->in[1] * win->in[2] * 16, out_plane = win->out[1] * win->out[2] * 16;

@@ -4,7 +4,7 @@
 #include "kernels/window.h"
 
 /* The block that puts kernel cell k on image cell i, or -1. */
-static int64_t block_of(const rlx_window_params_t *w, int axis, int64_t i, int64_t k)
+static int64_t block_of(const rlx_conv_window_t *w, int axis, int64_t i, int64_t k)
 {
     int64_t t = i + w->pad[axis] - k * w->dilation[axis], block = t / w->stride[axis];
 
@@ -12,7 +12,7 @@ static int64_t block_of(const rlx_window_params_t *w, int axis, int64_t i, int64
 }
 
 /* Element of column matrix row `cell` for image cell `i`, or -1 when no block covers it. */
-static int64_t column_at(const rlx_window_params_t *w, const int64_t i[3], int64_t cell)
+static int64_t column_at(const rlx_conv_window_t *w, const int64_t i[3], int64_t cell)
 {
     int64_t k[3] = {cell / w->kernel[2] / w->kernel[1], cell / w->kernel[2] % w->kernel[1], cell % w->kernel[2]};
     int64_t at = 0;
@@ -30,7 +30,7 @@ static int64_t column_at(const rlx_window_params_t *w, const int64_t i[3], int64
 #define COL2IM_DEFINE(name, A, load, store)                                                               \
     static void name(const rlx_col2im_params_t *p, const void *x, int64_t x_at, void *y, int64_t y_at)    \
     {                                                                                                     \
-        const rlx_window_params_t *w = &p->window;                                                        \
+        const rlx_conv_window_t *w = &p->window;                                                        \
         int64_t cells = rlx_window_cells(w->kernel), image = rlx_window_cells(w->in);                     \
                                                                                                           \
         for (int64_t at = 0; at < image; at++) {                                                          \

@@ -46,7 +46,7 @@ static void pixels_call(int64_t n, const conv_source_t *source, const float *x, 
 RLX_KERNEL_ENTRY(conv_depthwise_c16)
 {
     const rlx_conv_depthwise_c16_params_t *p = (const rlx_conv_depthwise_c16_params_t *)args->param;
-    const rlx_window_params_t *win = &p->window;
+    const rlx_conv_window_t *win = &p->window;
     int64_t blocks = (p->channels + 15) / 16, row_blocks = (win->out[1] + p->rows - 1) / p->rows, taps = win->kernel[1] * win->kernel[2];
     int64_t in_plane = win->in[1] * win->in[2] * 16, width = win->out[2];
     const float *bias = args->in[2].base;

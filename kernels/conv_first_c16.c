@@ -102,7 +102,7 @@ static void planar_row(float *restrict to, const float *restrict x, int64_t firs
 /* Planes [channel][row phase][column phase][row][column] of the input rows of the output rows from `row` on, and the steps through them. */
 static void planes_gather(const rlx_conv_c16_params_t *p, const float *x, int64_t row, const conv_gather_shape_t *s, int64_t *step, float *to)
 {
-    const rlx_window_params_t *w = &p->window;
+    const rlx_conv_window_t *w = &p->window;
     int64_t channel_step = s->phases * s->variants * s->rows * s->columns, k = 0;
 
     for (int64_t kh = 0; kh < w->kernel[1]; kh++)
@@ -126,7 +126,7 @@ static void planes_gather(const rlx_conv_c16_params_t *p, const float *x, int64_
 RLX_KERNEL_ENTRY(conv_first_c16)
 {
     const rlx_conv_c16_params_t *p = (const rlx_conv_c16_params_t *)args->param;
-    const rlx_window_params_t *win = &p->window;
+    const rlx_conv_window_t *win = &p->window;
     int64_t blocks = (p->outputs + 15) / 16, row_blocks = (win->out[1] + p->rows - 1) / p->rows, width = win->out[2], plane = win->out[1] * width * 16;
     int64_t steps = win->kernel[1] * win->kernel[2] * p->channels, *step = args->scratch, tiles = (width + FIRST_PIXELS - 1) / FIRST_PIXELS;
     float *planes = (float *)(step + (steps + 7) / 8 * 8), zeros[16 * FIRST_BLOCKS] = {0};

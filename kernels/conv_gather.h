@@ -30,7 +30,7 @@ typedef struct conv_gather_shape {
 
 static inline int64_t conv_gather_least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static inline conv_gather_shape_t conv_gather_shape_rows(const rlx_window_params_t *w, int64_t rows)
+static inline conv_gather_shape_t conv_gather_shape_rows(const rlx_conv_window_t *w, int64_t rows)
 {
     int64_t reach_h = (w->kernel[1] - 1) * w->dilation[1], reach_w = (w->kernel[2] - 1) * w->dilation[2];
 
@@ -39,7 +39,7 @@ static inline conv_gather_shape_t conv_gather_shape_rows(const rlx_window_params
         .rows = rows + reach_h / w->stride[1], .columns = w->out[2] + reach_w / w->stride[2]};
 }
 
-static inline conv_gather_shape_t conv_gather_shape(const rlx_window_params_t *w, int64_t rows)
+static inline conv_gather_shape_t conv_gather_shape(const rlx_conv_window_t *w, int64_t rows)
 {
     conv_gather_shape_t s = conv_gather_shape_rows(w, rows);
 
@@ -51,7 +51,7 @@ static inline conv_gather_shape_t conv_gather_shape(const rlx_window_params_t *w
     return s;
 }
 
-static inline int conv_gather_in_place(const rlx_window_params_t *w)
+static inline int conv_gather_in_place(const rlx_conv_window_t *w)
 {
     return w->kernel[1] == 1 && w->kernel[2] == 1 && w->stride[1] == 1 && w->stride[2] == 1 && w->pad[1] == 0 && w->pad[2] == 0 &&
            w->out[1] == w->in[1] && w->out[2] == w->in[2];
@@ -71,7 +71,7 @@ static inline void conv_gather_row(float *to, const float *x, int64_t first, int
         vec16_store(to + i * 16, (vec16_t){0});
 }
 
-static inline void conv_gather_taps(const rlx_window_params_t *w, const conv_gather_shape_t *s, int64_t *tap)
+static inline void conv_gather_taps(const rlx_conv_window_t *w, const conv_gather_shape_t *s, int64_t *tap)
 {
     for (int64_t kh = 0; kh < w->kernel[1]; kh++)
         for (int64_t kw = 0; kw < w->kernel[2]; kw++) {
@@ -84,7 +84,7 @@ static inline void conv_gather_taps(const rlx_window_params_t *w, const conv_gat
 }
 
 /* Rows [row, row + rows) of the output; `x` is the first of `blocks` input blocks. */
-static inline void conv_gather(const rlx_window_params_t *w, const float *x, int64_t blocks, int64_t row, int64_t rows, void *scratch, conv_source_t *out)
+static inline void conv_gather(const rlx_conv_window_t *w, const float *x, int64_t blocks, int64_t row, int64_t rows, void *scratch, conv_source_t *out)
 {
     conv_gather_shape_t s = conv_gather_shape(w, rows);
     int64_t taps = w->kernel[1] * w->kernel[2], plane = w->in[1] * w->in[2] * 16;

@@ -17,7 +17,7 @@ static int64_t min_of(int64_t a, int64_t b) { return a < b ? a : b; }
 /* Adds the taps of kernel row (kd, kh) of input channels [c_begin, c_end) of the group. */
 static void row_add(const conv_row_t *r, int64_t c_begin, int64_t c_end, int64_t kd, int64_t kh)
 {
-    const rlx_window_params_t *win = &r->p->window;
+    const rlx_conv_window_t *win = &r->p->window;
     int64_t id = rlx_window_cell(win, 0, r->od, kd), ih = rlx_window_cell(win, 1, r->oh, kh);
     int inside = rlx_window_inside(win, 0, id) && rlx_window_inside(win, 1, ih);
     int64_t in_plane = rlx_window_cells(win->in), kernel_cells = rlx_window_cells(win->kernel), per_group = r->p->channels / r->p->group;
@@ -35,7 +35,7 @@ static void row_add(const conv_row_t *r, int64_t c_begin, int64_t c_end, int64_t
 
 static void row_compute(const conv_row_t *r)
 {
-    const rlx_window_params_t *win = &r->p->window;
+    const rlx_conv_window_t *win = &r->p->window;
     int64_t per_group = r->p->channels / r->p->group;
 
     for (int64_t c = 0; c < per_group; c += 16)
@@ -47,7 +47,7 @@ static void row_compute(const conv_row_t *r)
 RLX_KERNEL_ENTRY(conv_plain)
 {
     const rlx_conv_plain_params_t *p = (const rlx_conv_plain_params_t *)args->param;
-    const rlx_window_params_t *win = &p->window;
+    const rlx_conv_window_t *win = &p->window;
 
     for (int64_t tile = tile_begin; tile < tile_end; tile++) {
         int64_t oh = tile % win->out[1], od = tile / win->out[1] % win->out[0], plane = tile / win->out[1] / win->out[0];

@@ -21,7 +21,7 @@ typedef struct transpose_work {
     int64_t q, rows;    /* first q row, and how many */
 } transpose_work_t;
 
-static transpose_axis_t axis_of(const rlx_window_params_t *w, int axis)
+static transpose_axis_t axis_of(const rlx_conv_window_t *w, int axis)
 {
     int64_t s = w->stride[axis], first = w->pad[axis] / s;
 
@@ -31,7 +31,7 @@ static transpose_axis_t axis_of(const rlx_window_params_t *w, int axis)
 
 static void rows_gather(transpose_work_t *work, const float *x, float *to)
 {
-    const rlx_window_params_t *w = &work->p->window;
+    const rlx_conv_window_t *w = &work->p->window;
     int64_t plane = w->in[1] * w->in[2] * 16, blocks = (work->channels + 15) / 16, rows = work->rows + work->h.reach;
 
     work->pitch = work->w.count + work->w.reach;
@@ -48,7 +48,7 @@ static void rows_gather(transpose_work_t *work, const float *x, float *to)
 /* Kernel cells of remainder pair (rh, rw), in kernel order. */
 static int64_t taps_of(const transpose_work_t *work, int64_t rh, int64_t rw)
 {
-    const rlx_window_params_t *w = &work->p->window;
+    const rlx_conv_window_t *w = &work->p->window;
     int64_t taps = 0;
 
     for (int64_t kh = 0; kh < w->kernel[1]; kh++)
@@ -64,7 +64,7 @@ static int64_t taps_of(const transpose_work_t *work, int64_t rh, int64_t rw)
 /* One output row of one remainder pair: columns ow = (q * stride + rw - pad) inside the output. */
 static void row_run(const transpose_work_t *work, conv_tile_t *tile, int64_t nb, int64_t row, int64_t rw, float *y_row)
 {
-    const rlx_window_params_t *w = &work->p->window;
+    const rlx_conv_window_t *w = &work->p->window;
     int64_t lo, hi, first = work->w.first * w->stride[2] + rw - w->pad[2];
 
     rlx_window_range(first, w->stride[2], w->out[2], work->w.count, &lo, &hi);
@@ -85,7 +85,7 @@ static void row_run(const transpose_work_t *work, conv_tile_t *tile, int64_t nb,
 /* `nb` output blocks whose weights, bias and output planes start at w, start and y. */
 static void blocks_run(const transpose_work_t *work, int64_t nb, const float *w, int64_t w_block, const float *start, float *y)
 {
-    const rlx_window_params_t *win = &work->p->window;
+    const rlx_conv_window_t *win = &work->p->window;
     conv_tile_t tile = {.tap = work->tap, .blocks = work->channels / 16, .tail = work->channels % 16, .block_step = work->block_step, .w = w,
                         .w_step = w_block, .start = start, .y_pixel = win->stride[2] * 16, .y_block = win->out[1] * win->out[2] * 16, .prefetch = w};
 
@@ -105,7 +105,7 @@ static void blocks_run(const transpose_work_t *work, int64_t nb, const float *w,
 RLX_KERNEL_ENTRY(conv_transpose_c16)
 {
     const rlx_conv_c16_params_t *p = (const rlx_conv_c16_params_t *)args->param;
-    const rlx_window_params_t *win = &p->window;
+    const rlx_conv_window_t *win = &p->window;
     transpose_work_t work = {.p = p, .h = axis_of(win, 1), .w = axis_of(win, 2), .tap = args->scratch, .channels = p->channels / p->group};
     int64_t blocks_in = (p->channels + 15) / 16, blocks_out = (p->outputs + 15) / 16, cells = win->kernel[1] * win->kernel[2];
     int64_t group_blocks = p->group == 1 ? blocks_out : p->outputs / p->group / 16, ranges = (group_blocks + p->blocks - 1) / p->blocks;

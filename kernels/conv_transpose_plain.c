@@ -14,7 +14,7 @@ typedef struct transpose_row {
 } transpose_row_t;
 
 /* True when an integer input cell exists; it may lie outside the input. */
-static int source_cell(const rlx_window_params_t *w, int axis, int64_t o, int64_t k, int64_t *out_cell)
+static int source_cell(const rlx_conv_window_t *w, int axis, int64_t o, int64_t k, int64_t *out_cell)
 {
     int64_t t = o + w->pad[axis] - k * w->dilation[axis];
 
@@ -23,7 +23,7 @@ static int source_cell(const rlx_window_params_t *w, int axis, int64_t o, int64_
 }
 
 /* Output columns that kernel column kw reaches: acc_first, acc_first + stride, ... */
-static conv_tap_t column_tap(const rlx_window_params_t *win, int64_t kw, int inside)
+static conv_tap_t column_tap(const rlx_conv_window_t *win, int64_t kw, int inside)
 {
     int64_t stride = win->stride[2], t = win->pad[2] - kw * win->dilation[2], first = (stride - t % stride) % stride;
     conv_tap_t tap = {.acc_first = first, .acc_step = stride, .x_first = (t + first) / stride, .x_step = 1};
@@ -35,7 +35,7 @@ static conv_tap_t column_tap(const rlx_window_params_t *win, int64_t kw, int ins
 
 static void row_add(const transpose_row_t *r, int64_t c_begin, int64_t c_end, int64_t kd, int64_t kh)
 {
-    const rlx_window_params_t *win = &r->p->window;
+    const rlx_conv_window_t *win = &r->p->window;
     int64_t id, ih, per_group_in = r->p->channels / r->p->group, per_group_out = r->p->outputs / r->p->group;
     int64_t in_plane = rlx_window_cells(win->in), kernel_cells = rlx_window_cells(win->kernel);
 
@@ -54,7 +54,7 @@ static void row_add(const transpose_row_t *r, int64_t c_begin, int64_t c_end, in
 
 static void row_compute(const transpose_row_t *r)
 {
-    const rlx_window_params_t *win = &r->p->window;
+    const rlx_conv_window_t *win = &r->p->window;
     int64_t per_group = r->p->channels / r->p->group;
 
     for (int64_t c = 0; c < per_group; c += 16)
@@ -66,7 +66,7 @@ static void row_compute(const transpose_row_t *r)
 RLX_KERNEL_ENTRY(conv_transpose_plain)
 {
     const rlx_conv_plain_params_t *p = (const rlx_conv_plain_params_t *)args->param;
-    const rlx_window_params_t *win = &p->window;
+    const rlx_conv_window_t *win = &p->window;
 
     for (int64_t tile = tile_begin; tile < tile_end; tile++) {
         int64_t oh = tile % win->out[1], od = tile / win->out[1] % win->out[0], plane = tile / win->out[1] / win->out[0];

@@ -6,16 +6,16 @@
 #include <stdint.h>
 
 /* A window that moves over the spatial axes. */
-typedef struct rlx_window_params {
+typedef struct rlx_conv_window {
     int64_t in[3], out[3], kernel[3], stride[3], dilation[3], pad[3], pad_end[3];
-} rlx_window_params_t;
+} rlx_conv_window_t;
 
 /* conv_plain, conv_transpose_plain. In: x, w, bias or absent. Out: y. Row-major. channels and outputs count all groups.
  * dtype F32, F64, F16, BF16. Tiles: batch * outputs * out depth * out height (one row of the output).
  * Scratch: 8 bytes per output column. */
 typedef struct rlx_conv_plain_params {
     int64_t dtype, batch, group, channels, outputs;
-    rlx_window_params_t window;
+    rlx_conv_window_t window;
 } rlx_conv_plain_params_t;
 typedef rlx_conv_plain_params_t rlx_conv_transpose_plain_params_t;
 
@@ -23,7 +23,7 @@ typedef rlx_conv_plain_params_t rlx_conv_transpose_plain_params_t;
  * max_pool: dtype F32, F64, F16, BF16, I8, U8; avg_pool and lp_pool: F32, F64, F16, BF16. Tiles: planes. */
 typedef struct rlx_pool_params {
     int64_t dtype, planes;
-    rlx_window_params_t window;
+    rlx_conv_window_t window;
     int64_t storage_order;     /* max_pool: 1 counts indices column-major */
     int64_t count_include_pad; /* avg_pool */
     int64_t p;                 /* lp_pool */
@@ -44,14 +44,14 @@ typedef struct rlx_max_unpool_params {
  * Tiles: batch * outputs * out height. */
 typedef struct rlx_deform_conv_params {
     int64_t dtype, batch, group, channels, outputs, offset_group;
-    rlx_window_params_t window;
+    rlx_conv_window_t window;
 } rlx_deform_conv_params_t;
 
 /* col2im. In: x [batch, channels * kernel cells, blocks]. Out: y [batch, channels, image...]. window.in is the image, window.out the
  * grid of blocks. dtype F32, F64, F16, BF16. Tiles: batch * channels. */
 typedef struct rlx_col2im_params {
     int64_t dtype, batch, channels;
-    rlx_window_params_t window;
+    rlx_conv_window_t window;
 } rlx_col2im_params_t;
 
 /* conv_c16, conv_first_c16, conv_transpose_c16. f32, depth 1. In: x, packed w, padded bias [16 * output blocks] or absent, residuals. Out: y in
@@ -59,7 +59,7 @@ typedef struct rlx_col2im_params {
  * Tiles: batch * group * row blocks * output-block ranges, the last fastest. */
 typedef struct rlx_conv_c16_params {
     int64_t batch, group, channels, outputs;
-    rlx_window_params_t window;
+    rlx_conv_window_t window;
     int64_t rows;   /* output rows in a row block */
     int64_t blocks; /* output-channel blocks in a range */
 } rlx_conv_c16_params_t;
@@ -70,14 +70,14 @@ typedef rlx_conv_c16_params_t rlx_conv_transpose_c16_params_t;
  * Tiles: batch * channel blocks * row blocks. */
 typedef struct rlx_conv_depthwise_c16_params {
     int64_t batch, channels;
-    rlx_window_params_t window;
+    rlx_conv_window_t window;
     int64_t rows;
 } rlx_conv_depthwise_c16_params_t;
 
 /* max_pool_c16, avg_pool_c16. f32, depth 1. In: x (C16). Out: y (C16). Tiles: batch * channel blocks * out height. */
 typedef struct rlx_pool_c16_params {
     int64_t batch, channels;
-    rlx_window_params_t window;
+    rlx_conv_window_t window;
     int64_t count_include_pad;
 } rlx_pool_c16_params_t;
 typedef rlx_pool_c16_params_t rlx_max_pool_c16_params_t;

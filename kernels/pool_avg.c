@@ -22,7 +22,7 @@ static pool_window_t window_at(const rlx_pool_params_t *p, int64_t at)
 }
 
 /* First cell of kernel row (kd, kh); the row's next cells are a dilation apart. */
-static int64_t row_first(const rlx_window_params_t *w, const pool_window_t *v, int64_t kd, int64_t kh)
+static int64_t row_first(const rlx_conv_window_t *w, const pool_window_t *v, int64_t kd, int64_t kh)
 {
     return (rlx_window_cell(w, 0, v->o[0], kd) * w->in[1] + rlx_window_cell(w, 1, v->o[1], kh)) * w->in[2] +
            rlx_window_cell(w, 2, v->o[2], v->lo[2]);
@@ -31,7 +31,7 @@ static int64_t row_first(const rlx_window_params_t *w, const pool_window_t *v, i
 #define AVG_DEFINE(name, A, load)                                                                              \
     static A name(const rlx_pool_params_t *p, const void *x, int64_t plane_at, const pool_window_t *v)         \
     {                                                                                                          \
-        const rlx_window_params_t *w = &p->window;                                                             \
+        const rlx_conv_window_t *w = &p->window;                                                             \
         A sum = 0, cell;                                                                                       \
                                                                                                                \
         for (int64_t kd = v->lo[0]; kd < v->hi[0]; kd++)                                                       \

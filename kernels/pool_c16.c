@@ -5,7 +5,7 @@
 #include "kernels/params_conv.h"
 
 typedef struct pool_row {
-    const rlx_window_params_t *w;
+    const rlx_conv_window_t *w;
     const float *x; /* the plane */
     float *y;       /* the output row */
     int64_t oh, lo_h, hi_h;
@@ -13,7 +13,7 @@ typedef struct pool_row {
 
 static pool_row_t row_at(const rlx_pool_c16_params_t *p, const rlx_kernel_args_t *args, int64_t tile)
 {
-    const rlx_window_params_t *w = &p->window;
+    const rlx_conv_window_t *w = &p->window;
     pool_row_t r = {.w = w, .oh = tile % w->out[1], .y = (float *)args->out[0].base + tile * w->out[2] * 16};
 
     r.x = (const float *)args->in[0].base + tile / w->out[1] * (w->in[1] * w->in[2] * 16);

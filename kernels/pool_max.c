@@ -29,7 +29,7 @@ static double element(int64_t dtype, const void *x, int64_t at)
 
 static best_cell_t window_best(const rlx_pool_params_t *p, const void *x, int64_t plane_at, const int64_t o[3])
 {
-    const rlx_window_params_t *w = &p->window;
+    const rlx_conv_window_t *w = &p->window;
     best_cell_t best = {.value = lowest(p->dtype), .at = -1};
     int64_t lo[3], hi[3];
 

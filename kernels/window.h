@@ -7,12 +7,12 @@
 #include "kernels/abi.h"
 #include "kernels/params_conv.h"
 
-static inline int64_t rlx_window_cell(const rlx_window_params_t *w, int axis, int64_t o, int64_t k)
+static inline int64_t rlx_window_cell(const rlx_conv_window_t *w, int axis, int64_t o, int64_t k)
 {
     return o * w->stride[axis] + k * w->dilation[axis] - w->pad[axis];
 }
 
-static inline int rlx_window_inside(const rlx_window_params_t *w, int axis, int64_t cell) { return cell >= 0 && cell < w->in[axis]; }
+static inline int rlx_window_inside(const rlx_conv_window_t *w, int axis, int64_t cell) { return cell >= 0 && cell < w->in[axis]; }
 
 static inline int64_t rlx_window_clamp(int64_t x, int64_t lo, int64_t hi) { return x < lo ? lo : x > hi ? hi : x; }
 
@@ -27,13 +27,13 @@ static inline void rlx_window_range(int64_t first, int64_t step, int64_t extent,
 }
 
 /* Kernel cells k of [0, kernel) that meet the input, from output cell o: [*out_lo, *out_hi). */
-static inline void rlx_window_kernel_range(const rlx_window_params_t *w, int axis, int64_t o, int64_t *out_lo, int64_t *out_hi)
+static inline void rlx_window_kernel_range(const rlx_conv_window_t *w, int axis, int64_t o, int64_t *out_lo, int64_t *out_hi)
 {
     rlx_window_range(o * w->stride[axis] - w->pad[axis], w->dilation[axis], w->in[axis], w->kernel[axis], out_lo, out_hi);
 }
 
 /* Kernel cells an average counts along one axis: inside the input, or with `padded` also inside the declared padding, never beyond it. */
-static inline int64_t rlx_window_counted(const rlx_window_params_t *w, int axis, int64_t o, int padded)
+static inline int64_t rlx_window_counted(const rlx_conv_window_t *w, int axis, int64_t o, int padded)
 {
     int64_t lo, hi, first = o * w->stride[axis] - w->pad[axis];
 

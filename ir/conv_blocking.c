@@ -1,0 +1,126 @@
+/* Blocking of the fast convolutions. See ir/conv_blocking.h.
+ *
+ * A block's gathered input should stay in the second-level cache beside a chunk of weights; small maps stay whole, so that large weights pass once;
+ * and there should be enough pieces for a few threads. */
+#include "ir/conv_blocking.h"
+
+#define CACHE_BYTES (480 << 10)     /* of the second-level cache, for gathered input */
+#define FIRST_BYTES (64 << 10)
+#define DEPTHWISE_BYTES (96 << 10)
+#define WEIGHT_BYTES (1 << 20)      /* larger weights are not passed again for the sake of more pieces */
+#define PIECES 16
+#define FLAT_WIDTH 12               /* CONV_FLAT_WIDTH */
+
+static rlx_expr_t num(rlx_graph_t *graph, int64_t value) { return rlx_expr_const(graph->exprs, value); }
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t reach(const rlx_conv_geometry_t *g, int i) { return (g->kernel[i] - 1) * g->dilation[i]; }
+
+rlx_conv_geometry_t rlx_conv_geometry_plane(const rlx_graph_t *graph, const rlx_conv_geometry_t *geometry)
+{
+    rlx_conv_geometry_t g = *geometry;
+    rlx_expr_t one = rlx_expr_const(graph->exprs, 1), zero = rlx_expr_const(graph->exprs, 0);
+
+    if (g.rank != 1)
+        return g;
+    g.rank = 2;
+    g.in[1] = g.in[0], g.out[1] = g.out[0], g.kernel[1] = g.kernel[0], g.stride[1] = g.stride[0], g.dilation[1] = g.dilation[0];
+    g.pad[1] = g.pad[0], g.pad_end[1] = g.pad_end[0];
+    g.in[0] = one, g.out[0] = one, g.kernel[0] = 1, g.stride[0] = 1, g.dilation[0] = 1, g.pad[0] = zero, g.pad_end[0] = zero;
+    return g;
+}
+
+/* Rows of a block: as many as `bytes` hold when one gathered row takes `row_bytes` and a block needs `halo` further rows; at most `most`; even blocks. */
+static void rows_choose(rlx_graph_t *graph, rlx_expr_t height, rlx_expr_t row_bytes, int64_t bytes, int64_t halo, rlx_expr_t most, rlx_conv_blocking_t *out)
+{
+    rlx_exprs_t *e = graph->exprs;
+    rlx_expr_t one = num(graph, 1), rows = rlx_expr_floordiv(e, num(graph, bytes), rlx_expr_max(e, one, row_bytes)), blocks;
+
+    rows = rlx_expr_min(e, rlx_expr_sub(e, rows, num(graph, halo)), most);
+    rows = rlx_expr_max(e, one, rlx_expr_min(e, rows, height));
+    blocks = rlx_expr_max(e, one, rlx_expr_ceildiv(e, height, rows));
+    out->rows = rlx_expr_max(e, one, rlx_expr_ceildiv(e, height, blocks));
+    out->blocks = rlx_expr_ceildiv(e, height, out->rows);
+}
+
+/* Pixels of one gathered row, all row phases and column variants included: conv_gather_shape(). */
+static rlx_expr_t row_pixels(rlx_graph_t *graph, const rlx_conv_geometry_t *g)
+{
+    rlx_exprs_t *e = graph->exprs;
+    int64_t phases = least(g->stride[0], reach(g, 0) + 1), variants = least(g->stride[1], reach(g, 1) + 1);
+    rlx_expr_t whole = rlx_expr_mul(e, num(graph, variants), rlx_expr_add(e, g->out[1], num(graph, reach(g, 1) / g->stride[1])));
+    rlx_expr_t flat = rlx_expr_mul(e, num(graph, g->kernel[1]), g->out[1]), narrow = rlx_expr_lt(e, g->out[1], num(graph, FLAT_WIDTH));
+
+    if (g->kernel[1] == 1)
+        return rlx_expr_mul(e, num(graph, phases), flat);
+    return rlx_expr_mul(e, num(graph, phases), rlx_expr_select(e, narrow, flat, whole));
+}
+
+static rlx_expr_t scratch_bytes(rlx_graph_t *graph, int64_t table, rlx_expr_t row_bytes, rlx_expr_t rows, int64_t halo)
+{
+    rlx_exprs_t *e = graph->exprs;
+
+    return rlx_expr_add(e, num(graph, (table + 7) / 8 * 64), rlx_expr_mul(e, row_bytes, rlx_expr_add(e, rows, num(graph, halo))));
+}
+
+rlx_conv_blocking_t rlx_conv_blocking_direct(rlx_graph_t *graph, const rlx_conv_geometry_t *g, int64_t channels, int64_t outputs)
+{
+    rlx_exprs_t *e = graph->exprs;
+    int64_t blocks = (channels + 15) / 16, cells = g->kernel[0] * g->kernel[1], halo = reach(g, 0) / g->stride[0];
+    rlx_expr_t row_bytes = rlx_expr_mul(e, num(graph, blocks * 64), row_pixels(graph, g)), most = g->out[0];
+    rlx_conv_blocking_t b = {.range = 2, .ranges = ((outputs + 15) / 16 + 1) / 2};
+
+    if (channels * outputs * cells * 4 <= WEIGHT_BYTES)
+        most = rlx_expr_max(e, num(graph, 2 * halo + 2), rlx_expr_ceildiv(e, g->out[0], num(graph, (PIECES + b.ranges - 1) / b.ranges)));
+    rows_choose(graph, g->out[0], row_bytes, CACHE_BYTES, halo, most, &b);
+    b.scratch = scratch_bytes(graph, cells, row_bytes, b.rows, halo);
+    return b;
+}
+
+rlx_conv_blocking_t rlx_conv_blocking_first(rlx_graph_t *graph, const rlx_conv_geometry_t *g, int64_t channels)
+{
+    rlx_exprs_t *e = graph->exprs;
+    int64_t phases = least(g->stride[0], reach(g, 0) + 1), variants = least(g->stride[1], reach(g, 1) + 1), halo = reach(g, 0) / g->stride[0];
+    rlx_expr_t columns = rlx_expr_add(e, g->out[1], num(graph, reach(g, 1) / g->stride[1]));
+    rlx_expr_t row_bytes = rlx_expr_mul(e, num(graph, channels * phases * variants * 4), columns);
+    rlx_conv_blocking_t b = {.range = 1, .ranges = 1};
+
+    rows_choose(graph, g->out[0], row_bytes, FIRST_BYTES, halo, g->out[0], &b);
+    b.scratch = scratch_bytes(graph, g->kernel[0] * g->kernel[1] * channels, row_bytes, b.rows, halo);
+    return b;
+}
+
+rlx_conv_blocking_t rlx_conv_blocking_depthwise(rlx_graph_t *graph, const rlx_conv_geometry_t *g)
+{
+    rlx_exprs_t *e = graph->exprs;
+    int64_t halo = reach(g, 0) / g->stride[0];
+    rlx_expr_t row_bytes = rlx_expr_mul(e, num(graph, 64), row_pixels(graph, g));
+    rlx_conv_blocking_t b = {.range = 1, .ranges = 1};
+
+    rows_choose(graph, g->out[0], row_bytes, DEPTHWISE_BYTES, halo, g->out[0], &b);
+    b.scratch = scratch_bytes(graph, g->kernel[0] * g->kernel[1], row_bytes, b.rows, halo);
+    return b;
+}
+
+/* q of conv_transpose_c16: how many quotients (o + pad) / stride take. */
+static rlx_expr_t quotients(rlx_graph_t *graph, const rlx_conv_geometry_t *g, int i)
+{
+    rlx_exprs_t *e = graph->exprs;
+    rlx_expr_t stride = num(graph, g->stride[i]), end = rlx_expr_ceildiv(e, rlx_expr_add(e, g->pad[i], g->out[i]), stride);
+    rlx_expr_t count = rlx_expr_sub(e, end, rlx_expr_floordiv(e, g->pad[i], stride));
+
+    return rlx_expr_select(e, rlx_expr_lt(e, num(graph, 0), g->out[i]), count, num(graph, 0));
+}
+
+rlx_conv_blocking_t rlx_conv_blocking_transpose(rlx_graph_t *graph, const rlx_conv_geometry_t *g, int64_t channels, int64_t outputs)
+{
+    rlx_exprs_t *e = graph->exprs;
+    int64_t blocks = (channels + 15) / 16, halo = reach(g, 0) / g->stride[0];
+    rlx_expr_t pitch = rlx_expr_add(e, quotients(graph, g, 1), num(graph, reach(g, 1) / g->stride[1]));
+    rlx_expr_t row_bytes = rlx_expr_mul(e, num(graph, blocks * 64), pitch), height = quotients(graph, g, 0), most;
+    rlx_conv_blocking_t b = {.range = 2, .ranges = ((outputs + 15) / 16 + 1) / 2};
+
+    most = rlx_expr_max(e, num(graph, 2 * halo + 2), rlx_expr_ceildiv(e, height, num(graph, (PIECES + b.ranges - 1) / b.ranges)));
+    rows_choose(graph, height, row_bytes, CACHE_BYTES, halo, most, &b);
+    b.scratch = scratch_bytes(graph, g->kernel[0] * g->kernel[1], row_bytes, b.rows, halo);
+    return b;
+}

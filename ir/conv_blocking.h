@@ -1,0 +1,24 @@
+/* How the fast convolutions cut their work: output rows per block, output-channel blocks per range, scratch. Expressions, since extents may be symbolic;
+ * constants fold. The rules follow kernels/conv_gather.h. Blocking changes speed, never bits. Internal to ir/. */
+#ifndef RLX_IR_CONV_BLOCKING_H
+#define RLX_IR_CONV_BLOCKING_H
+
+#include "ir/conv_geometry.h"
+
+typedef struct rlx_conv_blocking {
+    rlx_expr_t rows;    /* output rows per row block; conv_transpose_c16: rows of q */
+    rlx_expr_t blocks;  /* row blocks per image */
+    int64_t range;      /* output-channel blocks per range */
+    int64_t ranges;     /* per group */
+    rlx_expr_t scratch; /* bytes per worker */
+} rlx_conv_blocking_t;
+
+/* `channels` and `outputs` per group. `geometry` is of rank 2 (rlx_conv_geometry_plane). */
+rlx_conv_blocking_t rlx_conv_blocking_direct(rlx_graph_t *graph, const rlx_conv_geometry_t *geometry, int64_t channels, int64_t outputs);
+rlx_conv_blocking_t rlx_conv_blocking_first(rlx_graph_t *graph, const rlx_conv_geometry_t *geometry, int64_t channels);
+rlx_conv_blocking_t rlx_conv_blocking_depthwise(rlx_graph_t *graph, const rlx_conv_geometry_t *geometry);
+rlx_conv_blocking_t rlx_conv_blocking_transpose(rlx_graph_t *graph, const rlx_conv_geometry_t *geometry, int64_t channels, int64_t outputs);
+/* A geometry of spatial rank 1 as rank 2 with height 1. */
+rlx_conv_geometry_t rlx_conv_geometry_plane(const rlx_graph_t *graph, const rlx_conv_geometry_t *geometry);
+
+#endif
