@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "bundle/bundle.h"
 #include "cli/cli.h"
+#include "kernels/abi.h"
 #include "kernels/image.h"
 
 typedef struct compile_request {
