@@ -1,6 +1,6 @@
 /* det: determinants by LU with partial pivoting. One tile is one matrix, copied into scratch. f16 and bf16 compute in f32. */
 #include "kernels/number.h"
-#include "kernels/params.h"
+#include "kernels/params_matmul.h"
 
 #define DET(type, suffix, fma, abs)                                               \
     /* Row of the largest magnitude in column k, the first among equals. */        \

@@ -4,7 +4,6 @@
  * resting in C; inside a chunk over panels of B, which stay in L1 or L2 while all row tiles of the block pass over them; the next panel is
  * prefetched meanwhile, spread evenly. Few rows (up to 3) stream B once, whole k, several column blocks side by side. */
 #include "kernels/gemm_pack.h"
-#include "kernels/params.h"
 
 typedef void gemm_tile_fn_t(const gemm_tile_t *tile);
 

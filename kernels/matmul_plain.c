@@ -3,7 +3,7 @@
  * Each output is one chain of fma (integers: wrapping multiply and add) over k ascending, from bias[n] or zero; f16 and bf16 compute in f32
  * and round once. A tile is one row of one batch index and up to RLX_MATMUL_COLUMNS columns, whose sums live in a buffer on the stack. */
 #include "kernels/number.h"
-#include "kernels/params.h"
+#include "kernels/params_matmul.h"
 
 typedef struct matmul_row {
     const rlx_matmul_plain_params_t *p;

@@ -4,7 +4,8 @@
 #define RLX_KERNELS_RNN_CELL_H
 
 #include "kernels/math.h"
-#include "kernels/params.h"
+#include "kernels/abi.h"
+#include "kernels/params_rnn.h"
 
 static inline int64_t rnn_gates(const rlx_rnn_cell_t *cell) { return cell->kind == RLX_RNN_LSTM ? 4 : cell->kind == RLX_RNN_GRU ? 3 : 1; }
 
