@@ -83,7 +83,7 @@ void rlx_bundle_close(rlx_bundle_t *bundle);
 const char *rlx_bundle_name(const rlx_bundle_t *bundle);
 const char *rlx_bundle_compiler(const rlx_bundle_t *bundle);
 const rlx_program_header_t *rlx_bundle_program(const rlx_bundle_t *bundle); /* passed rlx_program_check */
-const void *rlx_bundle_constants(const rlx_bundle_t *bundle, size_t *out_bytes);
+const void *rlx_bundle_constants(const rlx_bundle_t *bundle, size_t *out_bytes); /* out_bytes may be NULL */
 const char *rlx_bundle_ir_text(const rlx_bundle_t *bundle, size_t *out_bytes); /* not NUL-terminated */
 const rlx_bundle_option_t *rlx_bundle_options(const rlx_bundle_t *bundle, int *out_count);
 const uint8_t *rlx_bundle_source_digest(const rlx_bundle_t *bundle);   /* BLAKE2b-256 of the canonical IR text */

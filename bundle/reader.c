@@ -326,7 +326,8 @@ const uint8_t *rlx_bundle_signer(const rlx_bundle_t *bundle)
 
 const void *rlx_bundle_constants(const rlx_bundle_t *bundle, size_t *out_bytes)
 {
-    *out_bytes = (size_t)bundle->constants->bytes;
+    if (out_bytes != NULL)
+        *out_bytes = (size_t)bundle->constants->bytes;
     return bundle->map + bundle->constants->offset;
 }
 
