@@ -1,0 +1,84 @@
+/* strided_copy steps. Axes of extent 1 vanish and contiguous neighbours merge, as far as expressions prove it, so that inner runs are long. */
+#include "ir/shape_common.h"
+#include "ir/strided.h"
+
+#define TILE_BYTES 16384
+
+static rlx_expr_t num(const rlx_graph_t *graph, int64_t value) { return rlx_expr_const(graph->exprs, value); }
+
+void rlx_strided_init(const rlx_graph_t *graph, rlx_strided_t *strided)
+{
+    *strided = (rlx_strided_t){.in_offset = num(graph, 0), .out_offset = num(graph, 0)};
+}
+
+void rlx_strided_axis(rlx_strided_t *strided, rlx_expr_t dim, rlx_expr_t in_stride, rlx_expr_t out_stride)
+{
+    strided->dims[strided->n_axes] = dim;
+    strided->in_stride[strided->n_axes] = in_stride;
+    strided->out_stride[strided->n_axes++] = out_stride;
+}
+
+static bool contiguous(const rlx_graph_t *graph, const rlx_expr_t *stride, const rlx_expr_t *dims, int outer)
+{
+    return stride[outer] == rlx_expr_mul(graph->exprs, stride[outer + 1], dims[outer + 1]);
+}
+
+static void merge_axes(const rlx_graph_t *graph, rlx_strided_t *s)
+{
+    int kept = 0;
+
+    for (int i = 0; i < s->n_axes; ++i) {
+        if (rlx_expr_is(graph->exprs, s->dims[i], 1))
+            continue;
+        s->dims[kept] = s->dims[i];
+        s->in_stride[kept] = s->in_stride[i];
+        s->out_stride[kept++] = s->out_stride[i];
+    }
+    s->n_axes = kept;
+    for (int i = s->n_axes - 2; i >= 0; --i) {
+        if (!contiguous(graph, s->in_stride, s->dims, i) || !contiguous(graph, s->out_stride, s->dims, i))
+            continue;
+        s->dims[i] = rlx_expr_mul(graph->exprs, s->dims[i], s->dims[i + 1]);
+        s->in_stride[i] = s->in_stride[i + 1];
+        s->out_stride[i] = s->out_stride[i + 1];
+        for (int k = i + 1; k + 1 < s->n_axes; ++k) {
+            s->dims[k] = s->dims[k + 1];
+            s->in_stride[k] = s->in_stride[k + 1];
+            s->out_stride[k] = s->out_stride[k + 1];
+        }
+        --s->n_axes;
+    }
+}
+
+rlx_status_t rlx_strided_lower(rlx_builder_t *builder, const rlx_op_t *op, rlx_strided_t *s, const rlx_value_t *in, const rlx_value_t *out,
+                               rlx_diag_t *diag)
+{
+    rlx_graph_t *graph = rlx_builder_graph(builder);
+    rlx_exprs_t *e = graph->exprs;
+    rlx_step_t *step = rlx_step_begin(builder, op, RLX_K_strided_copy, RLX_WORDS(rlx_strided_copy_params_t));
+    rlx_expr_t size = num(graph, (int64_t)rlx_dtype_size(in->dtype)), rows = num(graph, 1), inner = num(graph, 1), grain;
+
+    merge_axes(graph, s);
+    if (s->n_axes > RLX_RANK_MAX)
+        return rlx_shape_fail(diag, op, RLX_E_ONNX_OPERATOR, "needs more than %d independent axes", RLX_RANK_MAX);
+    rlx_step_in(step, in);
+    rlx_step_out(step, out);
+    for (int i = 0; i < RLX_RANK_MAX; ++i) {
+        int axis = i - (RLX_RANK_MAX - s->n_axes);
+        rlx_expr_t dim = axis < 0 ? num(graph, 1) : s->dims[axis];
+
+        rlx_step_param(step, RLX_WORD(rlx_strided_copy_params_t, dims) + i, dim);
+        rlx_step_param(step, RLX_WORD(rlx_strided_copy_params_t, in_stride) + i, axis < 0 ? size : rlx_expr_mul(e, s->in_stride[axis], size));
+        rlx_step_param(step, RLX_WORD(rlx_strided_copy_params_t, out_stride) + i, axis < 0 ? size : rlx_expr_mul(e, s->out_stride[axis], size));
+        if (i + 1 < RLX_RANK_MAX)
+            rows = rlx_expr_mul(e, rows, dim);
+        else
+            inner = dim;
+    }
+    grain = rlx_expr_max(e, num(graph, 1), rlx_expr_floordiv(e, num(graph, TILE_BYTES), rlx_expr_max(e, num(graph, 1), rlx_expr_mul(e, inner, size))));
+    rlx_step_param(step, RLX_WORD(rlx_strided_copy_params_t, in_offset), rlx_expr_mul(e, s->in_offset, size));
+    rlx_step_param(step, RLX_WORD(rlx_strided_copy_params_t, out_offset), rlx_expr_mul(e, s->out_offset, size));
+    rlx_step_param(step, RLX_WORD(rlx_strided_copy_params_t, bytes), size);
+    rlx_step_param(step, RLX_WORD(rlx_strided_copy_params_t, grain), grain);
+    return rlx_step_end(step, rlx_expr_ceildiv(e, rows, grain), RLX_EXPR_NONE, RLX_EXPR_NONE, diag);
+}
