@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""Runs the `rlx` program named by RLX and checks what a user sees. Prints "N passed, N failed, N skipped" last."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import traceback
+import xml.dom.minidom
+
+import numpy
+
+RLX = os.environ["RLX"]
+TESTS = []
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+class Project:
+    """The project that `rlx init` makes, compiled once."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.path = folder / "hello"
+        self.made = rlx("init", str(self.path))
+        self.script = subprocess.run([str(self.path / "compile-and-infer.sh")], capture_output=True, text=True, env={**os.environ, "RLX": RLX})
+        self.model = str(self.path / "models/tiny.onnx")
+        self.bundle = str(self.path / "build/tiny.rlxb")
+
+
+def rlx(*words, **options):
+    return subprocess.run([RLX, *words], capture_output=True, text=True, timeout=300, **options)
+
+
+def expect(run, code, *words):
+    text = run.stdout + run.stderr
+    assert run.returncode == code, f"exit code {run.returncode}, expected {code}: {text}"
+    for word in words:
+        assert word in text, f"'{word}' is not in: {text}"
+
+
+@test
+def version_names_the_commit(project):
+    run = rlx("--version")
+    expect(run, 0)
+    assert re.fullmatch(r"rlx \d+\.\d+\.\d+ \(commit: [0-9a-f]{7,40}(-dirty)?\)\n|rlx \d+\.\d+\.\d+ \(commit: unknown\)\n", run.stdout), run.stdout
+
+
+@test
+def help_lists_every_verb_and_every_verb_has_help(project):
+    expect(rlx("help"), 0, "compile", "infer", "bench", "dump", "explain", "init")
+    for verb in ("init", "compile", "infer", "bench", "dump", "explain"):
+        expect(rlx("help", verb), 0, f"rlx {verb}")
+        expect(rlx(verb, "--help"), 0, f"rlx {verb}")
+
+
+@test
+def usage_errors_exit_with_2(project):
+    for words in ((), ("frobnicate",), ("compile",), ("compile", "--wrong"), ("compile", "--model"), ("infer", "x.rlxb"), ("help", "nothing"),
+                  ("compile", "--model", "m.onnx", "--output", "x", "--opt-level", "9"), ("dump", "m.onnx", "--after", "lunch"),
+                  ("compile", "--model", "m.onnx", "--output", "x", "--shape", "image"), ("explain", "RLX-0007"), ("bench", "a", "b"),
+                  ("compile", "--model", "m.onnx", "--output", "x", "--target", "cuda"), ("infer", "x", "--threads", "0")):
+        run = rlx(*words)
+        assert run.returncode == 2, f"{words}: {run.returncode}"
+        assert run.stderr, words
+        assert not words or "RLX-1001" in run.stderr, run.stderr
+
+
+@test
+def explain_knows_codes_in_every_spelling(project):
+    for spelling in ("RLX-1104", "rlx-1104", "1104"):
+        expect(rlx("explain", spelling), 0, "RLX-1104", "operator not supported", "cause", "fix")
+    assert len(rlx("explain").stdout.splitlines()) > 20
+
+
+@test
+def init_makes_a_project_that_works_at_once(project):
+    expect(project.made, 0, "compile-and-infer.sh")
+    expect(project.script, 0, "tiny.rlxb", "probabilities: f32 1x10")
+    with numpy.load(project.path / "build/out.npz") as out:
+        assert out["probabilities"].shape == (1, 10)
+        assert abs(out["probabilities"].sum() - 1) < 1e-5
+
+
+@test
+def init_leaves_an_existing_folder_alone(project):
+    expect(rlx("init", str(project.path)), 1, "RLX-1003", "not empty")
+
+
+@test
+def sample_model_is_valid_onnx_and_agrees_with_onnx_runtime(project):
+    import onnx
+    import onnxruntime
+
+    onnx.checker.check_model(onnx.load(project.model), full_check=True)
+    session = onnxruntime.InferenceSession(project.model, providers=["CPUExecutionProvider"])
+    image = numpy.random.default_rng(3).standard_normal((5, 1, 8, 8)).astype(numpy.float32)
+    numpy.savez(project.folder / "in.npz", image=image)
+    expect(rlx("infer", project.bundle, "--input", str(project.folder / "in.npz"), "--output", str(project.folder / "out.npz")), 0)
+    with numpy.load(project.folder / "out.npz") as out:
+        difference = numpy.abs(out["probabilities"] - session.run(None, {"image": image})[0]).max()
+    assert difference < 1e-5, difference
+
+
+@test
+def every_way_to_run_gives_the_same_bytes(project):
+    image = numpy.random.default_rng(4).standard_normal((3, 1, 8, 8)).astype(numpy.float32)
+    source = project.folder / "same.npz"
+    numpy.savez_compressed(source, image=image)
+    numpy.save(project.folder / "same.npy", image)
+    answers = set()
+    for words in (("--threads", "1"), ("--threads", "3"), ("--kernels", "reference"), ("--input", str(project.folder / "same.npy"))):
+        out = project.folder / "same-out.npz"
+        expect(rlx("infer", project.bundle, "--input", str(source), "--output", str(out), *words), 0)
+        answers.add(out.read_bytes())
+    assert len(answers) == 1
+
+
+@test
+def same_model_same_bundle_from_another_folder(project):
+    here, there = project.folder / "a.rlxb", project.folder / "deep" / "er"
+    there.mkdir(parents=True)
+    expect(rlx("compile", "--model", project.model, "--output", str(here)), 0)
+    expect(rlx("compile", "--model", os.path.relpath(project.model, there), "--output", "out", cwd=there, env={**os.environ, "TZ": "Asia/Tokyo"}), 0)
+    assert here.read_bytes() == (there / "out" / "tiny.rlxb").read_bytes()
+
+
+@test
+def refused_inputs_exit_with_1_and_name_the_input(project):
+    good = numpy.zeros((1, 1, 8, 8), numpy.float32)
+    cases = [({"picture": good}, "RLX-1401", "picture"), ({}, "RLX-1401", "image"), ({"image": good[0]}, "RLX-1402", "image"),
+             ({"image": numpy.zeros((1, 1, 8, 9), numpy.float32)}, "RLX-1402", "image"),
+             ({"image": good.astype(numpy.float64)}, "RLX-1403", "image"),
+             ({"image": numpy.zeros((9, 1, 8, 8), numpy.float32)}, "RLX-1404", "8")]
+    for arrays, code, word in cases:
+        numpy.savez(project.folder / "bad.npz", **arrays)
+        out = project.folder / "bad-out.npz"
+        run = rlx("infer", project.bundle, "--input", str(project.folder / "bad.npz"), "--output", str(out))
+        expect(run, 1, code, word)
+        assert not out.exists()
+
+
+@test
+def empty_batch_gives_empty_answer(project):
+    numpy.savez(project.folder / "empty.npz", image=numpy.zeros((0, 1, 8, 8), numpy.float32))
+    out = project.folder / "empty-out.npz"
+    expect(rlx("infer", project.bundle, "--input", str(project.folder / "empty.npz"), "--output", str(out)), 0)
+    with numpy.load(out) as arrays:
+        assert arrays["probabilities"].shape == (0, 10)
+
+
+@test
+def damaged_files_are_refused(project):
+    text = project.folder / "text"
+    text.write_text("no model, no bundle, no archive\n" * 10)
+    expect(rlx("compile", "--model", str(text), "--output", str(project.folder / "x.rlxb")), 1, "RLX-1101")
+    expect(rlx("infer", str(text), "--input", str(project.path / "inputs/one.npz"), "--output", "/dev/null"), 1, "RLX-13")
+    expect(rlx("infer", project.bundle, "--input", str(text), "--output", "/dev/null"), 1, "RLX-1005")
+    expect(rlx("compile", "--model", "/nonexistent.onnx", "--output", str(project.folder / "x.rlxb")), 1, "RLX-1002", "/nonexistent.onnx")
+    damaged = bytearray(pathlib.Path(project.bundle).read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    (project.folder / "damaged.rlxb").write_bytes(damaged)
+    expect(rlx("infer", str(project.folder / "damaged.rlxb"), "--input", str(project.path / "inputs/one.npz"), "--output", "/dev/null"), 1, "RLX-13")
+
+
+@test
+def dump_shows_every_pass_as_text_and_picture(project):
+    for name in ("import", "canonicalise", "fuse", "layout", "lower"):
+        expect(rlx("dump", project.model, "--after", name), 0)
+    expect(rlx("dump", project.model), 0, "conv", "batch")
+    expect(rlx("dump", project.bundle), 0, "conv")
+    expect(rlx("dump", project.bundle, "--after", "lower"), 0, "symbol batch")
+    expect(rlx("dump", project.model, "--format", "dot"), 0, "digraph")
+    picture = project.folder / "model.svg"
+    expect(rlx("dump", project.model, "--after", "fuse", "--format", "svg", "--output", str(picture)), 0)
+    assert xml.dom.minidom.parse(str(picture)).documentElement.tagName == "svg"
+
+
+@test
+def bench_prints_percentiles_and_writes_json(project):
+    figures = project.folder / "bench.json"
+    run = rlx("bench", project.bundle, "--duration", "0.2", "--warmup", "0", "--shape", "image=4x1x8x8", "--threads", "1", "--json", str(figures))
+    expect(run, 0, "p50", "p90", "p99", "FMA peak", "kernel")
+    data = json.loads(figures.read_text())
+    assert data["runs"] >= 1 and data["threads"] == 1
+    assert 0 < data["latency_ms"]["min"] <= data["latency_ms"]["p50"] <= data["latency_ms"]["p99"]
+    assert data["machine"]["gflops"] > 1 and data["machine"]["gbytes_per_s"] > 0.1
+    assert data["steps"] and sum(row["steps"] for row in data["kernels"]) == len(data["steps"])
+
+
+@test
+def levels_give_the_same_bits(project):
+    answers = set()
+    for level in ("1", "2", "3"):
+        bundle, out = project.folder / f"level{level}.rlxb", project.folder / "level.npz"
+        expect(rlx("compile", "--model", project.model, "--opt-level", level, "--output", str(bundle)), 0)
+        expect(rlx("infer", str(bundle), "--input", str(project.path / "inputs/one.npz"), "--output", str(out)), 0)
+        answers.add(out.read_bytes())
+    assert len(answers) == 1
+
+
+@test
+def fixed_shape_refuses_others(project):
+    bundle = project.folder / "fixed.rlxb"
+    expect(rlx("compile", "--model", project.model, "--shape", "image=2x1x8x8", "--output", str(bundle)), 0)
+    run = rlx("infer", str(bundle), "--input", str(project.path / "inputs/one.npz"), "--output", "/dev/null")
+    expect(run, 1, "RLX-1402", "image")
+
+
+def main():
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        project = Project(pathlib.Path(folder))
+        for function in TESTS:
+            try:
+                function(project)
+                print("ok  ", function.__name__.replace("_", " "))
+            except Exception:  # a test may fail in any way; the others still run
+                failed += 1
+                print("FAIL", function.__name__.replace("_", " "))
+                traceback.print_exc(file=sys.stdout)
+    print(f"{len(TESTS) - failed} passed, {failed} failed, 0 skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
