@@ -3,8 +3,8 @@
  * Rules may rely on what is checked here: operand and output counts are in the declared range, required operands are present, every operand's
  * shape is known. A rule may run again after an edit: it sets the same outputs anew. */
 #include "ir/dispatch.h"
-#include "ir/schedule.h"
 #include "ir/shape_common.h"
+#include "ir/verify.h"
 
 typedef rlx_status_t shape_fn_t(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag);
 
@@ -14,21 +14,10 @@ static shape_fn_t *const shape_rules[RLX_OP_COUNT] = {
 #undef RLX_OP
 };
 
-/* Residual operands of an epilogue stand after the operands of the op proper. */
-static int operands_proper(const rlx_op_t *op)
-{
-    const rlx_schedule_t *schedule = op->sched;
-    int n = op->n_in;
-
-    for (int i = 0; schedule != NULL && schedule->epilogue != NULL && i < schedule->epilogue->n_steps; i++)
-        n -= schedule->epilogue->steps[i].tensor != NULL;
-    return n;
-}
-
 static rlx_status_t check_form(const rlx_op_t *op, rlx_diag_t *diag)
 {
     const rlx_op_info_t *info = rlx_op_info(op->kind);
-    int n_in = operands_proper(op);
+    int n_in = op->n_in - rlx_op_residuals(op);
 
     if (n_in < info->min_in || n_in > info->max_in)
         return rlx_shape_fail(diag, op, RLX_E_ONNX_NODE, "%d operands given, %d to %d expected", n_in, info->min_in, info->max_in);
