@@ -1,1 +1,12 @@
 /* Kernels of the sample family: see kernels/kernel_list.h. */
+RLX_KERNEL(resize_table, 160, 0)
+RLX_KERNEL(resize_nearest, 161, 0)
+RLX_KERNEL(resize, 162, 0)
+RLX_KERNEL(resize_f32, 163, 0)
+RLX_KERNEL(resize_c16, 164, 0)
+RLX_KERNEL(grid_sample, 165, 0)
+RLX_KERNEL(affine_grid, 166, 0)
+RLX_KERNEL(roi_align, 167, 0)
+RLX_KERNEL(max_roi_pool, 168, 0)
+RLX_KERNEL(dft, 169, 0)
+RLX_KERNEL(stft, 170, 0)
