@@ -209,6 +209,33 @@ RLX_MATH double rlx_math_pow(double x, double y)
     return rlx_math_pow_special(x, y, y == 2 ? x * x : power);
 }
 
+/* Remainder with the sign of x, exact. */
+static inline double rlx_math_fmod(double x, double y)
+{
+    double a = __builtin_fabs(x), d = __builtin_fabs(y);
+    uint64_t m, divisor;
+    int e_m, e_d;
+
+    if (!(a < __builtin_inf()) || !(d > 0))
+        return RLX_MATH_NAN;
+    if (a < d || d == __builtin_inf())
+        return x;
+    e_m = (int)(rlx_math_bits(a) >> 52);
+    e_d = (int)(rlx_math_bits(d) >> 52);
+    m = (rlx_math_bits(a) & 0xfffffffffffffu) | (uint64_t)(e_m > 0) << 52;
+    divisor = (rlx_math_bits(d) & 0xfffffffffffffu) | (uint64_t)(e_d > 0) << 52;
+    e_m += e_m == 0;
+    e_d += e_d == 0;
+    for (int left = e_m - e_d; ; left -= 11) {
+        m %= divisor;
+        if (left <= 0)
+            break;
+        m <<= left < 11 ? left : 11;
+    }
+    /* m < divisor <= 2^53, in units of 2^(e_d - 1075) */
+    return __builtin_copysign(rlx_math_scale((double)m, e_d - 1075), x);
+}
+
 RLX_MATH double rlx_math_sigmoid(double x)
 {
     double e = rlx_math_exp(-__builtin_fabs(x));

@@ -1,0 +1,15 @@
+/* Operations on blocks of f64. */
+#include "kernels/map.h"
+#include "kernels/math.h"
+
+#define MAP_T double
+#define MAP(name) f64_##name
+#define MAP_NAME(name) rlx_map_##name##_f64
+#define MATH(name) rlx_math_##name
+#define MAP_FMA __builtin_fma
+#define MAP_FABS __builtin_fabs
+#define MAP_CEIL __builtin_ceil
+#define MAP_FLOOR __builtin_floor
+#define MAP_RINT __builtin_rint
+#define MAP_SQRT __builtin_sqrt
+#include "kernels/map_float.h"
