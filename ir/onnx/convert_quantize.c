@@ -1,0 +1,196 @@
+/* Quantised operators, spelled out in the arithmetic that defines them: integers exactly (i32 sums, or f64 where a convolution needs them),
+ * round half to even, then the zero point, then saturation. */
+#include "ir/onnx/convert.h"
+
+#include <math.h>
+
+static const struct {
+    rlx_dtype_t dtype;
+    double lo, hi;
+} ranges[] = {{RLX_U8, 0, 255}, {RLX_I8, -128, 127}, {RLX_U16, 0, 65535}, {RLX_I16, -32768, 32767}};
+
+/* Repeats a blocked scale along its axis, cut to the operand's extent. */
+static rlx_value_t *block_repeat(rlx_onnx_call_t *call, rlx_value_t *p, const rlx_value_t *x, int axis, int64_t block)
+{
+    rlx_exprs_t *exprs = call->graph->exprs;
+    rlx_expr_t spread[RLX_RANK_MAX + 1], dims[RLX_RANK_MAX];
+
+    if (p->rank != x->rank || p->rank >= RLX_RANK_MAX)
+        return rlx_call_fail(call, RLX_E_ONNX_NODE, "a blocked scale has the operand's rank; ranks are %d and %d", p->rank, x->rank);
+    for (int i = 0; i < p->rank; i++) {
+        dims[i] = p->dims[i];
+        spread[i + (i > axis)] = p->dims[i];
+    }
+    spread[axis + 1] = rlx_call_expr(call, block);
+    dims[axis] = rlx_expr_mul(exprs, p->dims[axis], spread[axis + 1]);
+    p = rlx_call_reshape(call, rlx_call_expand(call, rlx_call_unsqueeze(call, p, axis + 1), spread, x->rank + 1), dims, x->rank);
+    if (p == NULL || p->dims[axis] == x->dims[axis])
+        return p;
+    return rlx_call_slice(call, p, axis, rlx_call_expr(call, 0), x->dims[axis], 1);
+}
+
+/* Scale or zero point in a shape that broadcasts against x: per tensor, per axis, or per block. */
+static rlx_value_t *parameter(rlx_onnx_call_t *call, rlx_value_t *p, const rlx_value_t *x, int64_t axis64, int64_t block)
+{
+    rlx_expr_t dims[RLX_RANK_MAX];
+    int axis;
+
+    if (p == NULL || x == NULL || p->rank == 0)
+        return p;
+    if (p->rank == 1 && rlx_expr_is(call->graph->exprs, p->dims[0], 1) && block == 0)
+        return rlx_call_reshape(call, p, dims, 0);
+    if (!rlx_call_axis(call, axis64, x->rank, &axis))
+        return NULL;
+    if (block > 0)
+        return block_repeat(call, p, x, axis, block);
+    if (p->rank != 1)
+        return rlx_call_fail(call, RLX_E_ONNX_NODE, "a scale or zero point per axis has rank 1; it has rank %d", p->rank);
+    for (int i = 0; i < x->rank; i++)
+        dims[i] = i == axis ? p->dims[0] : rlx_call_expr(call, 1);
+    return rlx_call_reshape(call, p, dims, x->rank);
+}
+
+/* round(x) + zero point, saturated to `dtype`. x is f32. */
+static rlx_value_t *saturated(rlx_onnx_call_t *call, rlx_value_t *x, rlx_value_t *zero_point, rlx_dtype_t dtype)
+{
+    x = rlx_call_op1(call, RLX_OP_round, x);
+    if (zero_point != NULL)
+        x = rlx_call_op2(call, RLX_OP_add, x, rlx_call_cast(call, zero_point, RLX_F32));
+    for (size_t i = 0; x != NULL && i < sizeof ranges / sizeof *ranges; i++)
+        if (ranges[i].dtype == dtype)
+            return rlx_call_cast(call, rlx_call_op3(call, RLX_OP_clip, x, rlx_call_scalar(call, RLX_F32, ranges[i].lo), rlx_call_scalar(call, RLX_F32, ranges[i].hi)),
+                                 dtype);
+    return rlx_call_fail(call, RLX_E_ONNX_OPERATOR, "quantisation to %s is not supported", rlx_dtype_name(dtype));
+}
+
+static int64_t block_read(rlx_onnx_call_t *call)
+{
+    int64_t block = rlx_call_int(call, "block_size", 0);
+
+    if (block < 0 || block > INT32_MAX)
+        rlx_call_fail(call, RLX_E_ONNX_NODE, "block_size is %lld", (long long)block);
+    return block;
+}
+
+void rlx_convert_quantize(rlx_onnx_call_t *call)
+{
+    int64_t axis = rlx_call_int(call, "axis", 1), block = block_read(call);
+    rlx_value_t *x = call->in[0], *zero_point = rlx_call_in(call, 2), *scale;
+    rlx_dtype_t dtype = zero_point != NULL ? zero_point->dtype : RLX_U8, precision = rlx_call_dtype(call, "precision", call->in[1]->dtype), declared;
+
+    rlx_call_ignore(call, "saturate"); /* float8 only */
+    declared = rlx_call_int(call, "output_dtype", 0) != 0 ? rlx_call_dtype(call, "output_dtype", RLX_DTYPE_NONE) : dtype;
+    if (zero_point != NULL && declared != dtype)
+        rlx_call_fail(call, RLX_E_ONNX_NODE, "output_dtype differs from the zero point's type");
+    dtype = declared;
+    if (!rlx_call_ok(call))
+        return;
+    scale = parameter(call, rlx_call_cast(call, call->in[1], precision), x, axis, block);
+    zero_point = parameter(call, zero_point, x, axis, block);
+    x = rlx_call_op2(call, RLX_OP_div, rlx_call_cast(call, x, precision), scale);
+    rlx_call_out(call, 0, saturated(call, rlx_call_cast(call, x, RLX_F32), zero_point, dtype));
+}
+
+void rlx_convert_dequantize(rlx_onnx_call_t *call)
+{
+    int64_t axis = rlx_call_int(call, "axis", 1), block = block_read(call);
+    rlx_dtype_t to = call->in[1]->dtype;
+    rlx_value_t *x = call->in[0], *zero_point = rlx_call_in(call, 2), *scale;
+
+    if (rlx_call_int(call, "output_dtype", 0) != 0)
+        to = rlx_call_dtype(call, "output_dtype", to);
+    if (!rlx_call_ok(call))
+        return;
+    scale = rlx_call_cast(call, parameter(call, call->in[1], x, axis, block), RLX_F32);
+    zero_point = rlx_call_cast(call, parameter(call, zero_point, x, axis, block), RLX_F32);
+    x = rlx_call_cast(call, x, RLX_F32);
+    if (zero_point != NULL)
+        x = rlx_call_op2(call, RLX_OP_sub, x, zero_point);
+    rlx_call_out(call, 0, rlx_call_cast(call, rlx_call_op2(call, RLX_OP_mul, x, scale), to));
+}
+
+/* scale = (max - min) / 255 over zero too (1/255 for an all-zero operand), zero point = round(clamp(-min / scale)). */
+void rlx_convert_dynamic_quantize(rlx_onnx_call_t *call)
+{
+    rlx_value_t *x = call->in[0], *zero = rlx_call_scalar(call, RLX_F32, 0), *top = rlx_call_scalar(call, RLX_F32, 255);
+    rlx_value_t *max = rlx_call_op2(call, RLX_OP_max, rlx_call_reduce(call, RLX_OP_reduce_max, x, NULL, 0, false), zero);
+    rlx_value_t *min = rlx_call_op2(call, RLX_OP_min, rlx_call_reduce(call, RLX_OP_reduce_min, x, NULL, 0, false), zero);
+    rlx_value_t *span = rlx_call_op2(call, RLX_OP_sub, max, min), *scale, *point;
+
+    span = rlx_call_op3(call, RLX_OP_where, rlx_call_op2(call, RLX_OP_equal, span, zero), rlx_call_scalar(call, RLX_F32, 1), span);
+    scale = rlx_call_op2(call, RLX_OP_div, span, top);
+    point = rlx_call_op2(call, RLX_OP_sub, zero, rlx_call_op2(call, RLX_OP_div, min, scale));
+    point = rlx_call_op1(call, RLX_OP_round, rlx_call_op3(call, RLX_OP_clip, point, zero, top));
+    rlx_call_out(call, 0, saturated(call, rlx_call_op2(call, RLX_OP_div, x, scale), point, RLX_U8));
+    rlx_call_out(call, 1, scale);
+    rlx_call_out(call, 2, rlx_call_cast(call, point, RLX_U8));
+}
+
+/* x - zero point, in `dtype`. A zero point per row or column stands on axis `axis` of x. */
+static rlx_value_t *centred(rlx_onnx_call_t *call, rlx_value_t *x, rlx_value_t *zero_point, int axis, rlx_dtype_t dtype)
+{
+    rlx_value_t *point = zero_point;
+
+    if (point != NULL && point->rank == 1)
+        point = parameter(call, point, x, axis, 0);
+    x = rlx_call_cast(call, x, dtype);
+    return point != NULL ? rlx_call_op2(call, RLX_OP_sub, x, rlx_call_cast(call, point, dtype)) : x;
+}
+
+static rlx_value_t *matmul_exact(rlx_onnx_call_t *call, rlx_value_t *a, rlx_value_t *a_point, rlx_value_t *b, rlx_value_t *b_point)
+{
+    int row = a->rank > 1 ? a->rank - 2 : 0, column = b->rank > 0 ? b->rank - 1 : 0;
+
+    return rlx_call_op2(call, RLX_OP_matmul, centred(call, a, a_point, row, RLX_I32), centred(call, b, b_point, column, RLX_I32));
+}
+
+void rlx_convert_matmul_integer(rlx_onnx_call_t *call)
+{
+    rlx_call_out(call, 0, matmul_exact(call, call->in[0], rlx_call_in(call, 2), call->in[1], rlx_call_in(call, 3)));
+}
+
+/* sums * (a_scale * b_scale / y_scale), requantised. */
+static rlx_value_t *requantised(rlx_onnx_call_t *call, rlx_value_t *sums, rlx_value_t *a_scale, rlx_value_t *b_scale, rlx_value_t *y_scale, rlx_value_t *y_point)
+{
+    rlx_value_t *factor = rlx_call_op2(call, RLX_OP_mul, rlx_call_cast(call, a_scale, RLX_F32), rlx_call_cast(call, b_scale, RLX_F32));
+
+    factor = rlx_call_op2(call, RLX_OP_div, factor, rlx_call_cast(call, y_scale, RLX_F32));
+    if (factor == NULL)
+        return NULL;
+    return saturated(call, rlx_call_op2(call, RLX_OP_mul, rlx_call_cast(call, sums, RLX_F32), factor), y_point, y_point->dtype);
+}
+
+void rlx_convert_qlinear_matmul(rlx_onnx_call_t *call)
+{
+    rlx_value_t **in = call->in, *sums = matmul_exact(call, in[0], in[2], in[3], in[5]), *a_scale, *b_scale;
+
+    if (sums == NULL)
+        return;
+    a_scale = in[1]->rank == 1 && sums->rank >= 2 ? parameter(call, in[1], sums, sums->rank - 2, 0) : in[1];
+    b_scale = in[4]->rank == 1 && sums->rank >= 1 ? parameter(call, in[4], sums, sums->rank - 1, 0) : in[4];
+    rlx_call_out(call, 0, requantised(call, sums, a_scale, b_scale, in[6], in[7]));
+}
+
+/* Convolution of centred integers in f64: exact, since sums stay below 2^53. Padding adds zero, that is the zero point. */
+static rlx_value_t *conv_exact(rlx_onnx_call_t *call, rlx_value_t *x, rlx_value_t *x_point, rlx_value_t *w, rlx_value_t *w_point, rlx_value_t *bias)
+{
+    rlx_value_t *in[3];
+
+    in[0] = centred(call, x, x_point, 1, RLX_F64);
+    in[1] = centred(call, w, w_point, 0, RLX_F64);
+    in[2] = rlx_call_cast(call, bias, RLX_F64);
+    return rlx_call_ok(call) ? rlx_call_conv(call, in, 3) : NULL;
+}
+
+void rlx_convert_conv_integer(rlx_onnx_call_t *call)
+{
+    rlx_call_out(call, 0, rlx_call_cast(call, conv_exact(call, call->in[0], rlx_call_in(call, 2), call->in[1], rlx_call_in(call, 3), NULL), RLX_I32));
+}
+
+void rlx_convert_qlinear_conv(rlx_onnx_call_t *call)
+{
+    rlx_value_t **in = call->in, *sums = conv_exact(call, in[0], in[2], in[3], in[5], rlx_call_in(call, 8));
+
+    if (sums != NULL)
+        rlx_call_out(call, 0, requantised(call, sums, in[1], parameter(call, in[4], sums, 1, 0), in[6], in[7]));
+}
