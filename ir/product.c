@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "ir/schedule.h"
+#include "ir/epilogue.h"
 #include "ir/shape_common.h"
 
 #define SMALL_COLUMNS 512 /* up to here a block of rows is short, so that tiles are many */
@@ -161,6 +161,13 @@ static rlx_step_t *step_begin(rlx_builder_t *builder, const rlx_product_t *p, rl
     return step;
 }
 
+static const rlx_epilogue_t *epilogue_of(const rlx_op_t *op)
+{
+    const rlx_schedule_t *sched = op->sched;
+
+    return sched != NULL && sched->epilogue != NULL && sched->epilogue->n_steps > 0 ? sched->epilogue : NULL;
+}
+
 static rlx_status_t lower_plain(rlx_builder_t *builder, const rlx_product_t *p, rlx_diag_t *diag)
 {
     rlx_graph_t *graph = rlx_builder_graph(builder);
@@ -183,6 +190,7 @@ static rlx_status_t lower_gemm(rlx_builder_t *builder, rlx_product_t *p, rlx_dia
     rows = rlx_expr_is_const(graph->exprs, p->n, &columns) && columns <= SMALL_COLUMNS && packed ? SHORT_ROWS : RLX_GEMM_ROWS;
     m_blocks = rlx_expr_ceildiv(graph->exprs, p->m, num(graph, rows));
     n_tiles = rlx_expr_ceildiv(graph->exprs, p->n, num(graph, 16 * n_tile));
+    RLX_TRY(rlx_epilogue_encode(step, RLX_WORD(rlx_gemm_params_t, epilogue), 3, epilogue_of(p->op), diag));
     rlx_step_out(step, p->c);
     rlx_step_param_const(step, RLX_WORD(rlx_gemm_params_t, packed), packed);
     rlx_step_param(step, RLX_WORD(rlx_gemm_params_t, m_blocks), m_blocks);
@@ -213,21 +221,14 @@ static void product_transpose(rlx_product_t *p)
         swap(&p->a_batch[i], &p->b_batch[i]);
 }
 
-static bool has_epilogue(const rlx_op_t *op)
-{
-    const rlx_schedule_t *sched = op->sched;
-
-    return sched != NULL && sched->epilogue != NULL && sched->epilogue->n_steps > 0;
-}
-
 rlx_status_t rlx_product_lower(rlx_builder_t *builder, rlx_product_t *product, rlx_diag_t *diag)
 {
     rlx_graph_t *graph = rlx_builder_graph(builder);
 
     batch_merge(graph, product);
-    if (product->c->dtype != RLX_F32 || (rlx_builder_level(builder) < 2 && !has_epilogue(product->op)))
+    if (product->c->dtype != RLX_F32 || (rlx_builder_level(builder) < 2 && epilogue_of(product->op) == NULL))
         return lower_plain(builder, product, diag);
-    if (rlx_expr_is(graph->exprs, product->n, 1) && product->bias == NULL && !has_epilogue(product->op))
+    if (rlx_expr_is(graph->exprs, product->n, 1) && product->bias == NULL && epilogue_of(product->op) == NULL)
         product_transpose(product);
     return lower_gemm(builder, product, diag);
 }

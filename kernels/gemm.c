@@ -3,6 +3,7 @@
  * A call's tiles are cut into runs: neighbouring column tiles of one block of rows. A run goes over k in chunks of RLX_GEMM_K, partial sums
  * resting in C; inside a chunk over panels of B, which stay in L1 or L2 while all row tiles of the block pass over them; the next panel is
  * prefetched meanwhile, spread evenly. Few rows (up to 3) stream B once, whole k, several column blocks side by side. */
+#include "kernels/epilogue.h"
 #include "kernels/gemm_pack.h"
 
 typedef void gemm_tile_fn_t(const gemm_tile_t *tile);
@@ -61,9 +62,11 @@ static int64_t panel_blocks(int64_t rows)
 
 /* One block of rows against a run of columns. */
 typedef struct gemm_run {
+    const rlx_kernel_args_t *args;
     const rlx_gemm_params_t *p;
     const float *a, *b, *bias;
     float *c;
+    int64_t c_at;                 /* element index of c in the output */
     float *a_pack, *b_pack;       /* scratch; a_pack NULL: A is read in place */
     int64_t rows, n_begin, n_end; /* n in blocks of 16 */
     int64_t panel;
@@ -73,7 +76,6 @@ typedef struct gemm_run {
 typedef struct gemm_panel {
     gemm_tile_t tile;
     int64_t blocks, n, cols; /* first column, columns that exist */
-    bool last;               /* the chunk of k is the last: the epilogue follows */
 } gemm_panel_t;
 
 /* Rows [row, row + rows) where C cannot take whole vectors: past the last column, or columns apart. */
@@ -148,13 +150,30 @@ static void panel_prefetch(const gemm_run_t *run, gemm_panel_t *panel, int64_t n
         panel->tile.prefetch_step = 64;
 }
 
+#define GEMM_EPILOGUE_COLUMNS 256 /* enough to amortise the dispatch, few enough to find the rows in L2 */
+
+/* The epilogue on columns [begin, end) of every row: they have their final sums. */
+static void epilogue_run(const gemm_run_t *run, int64_t begin, int64_t end)
+{
+    const rlx_matmul_shape_t *shape = &run->p->shape;
+    int64_t width = shape->c_col == 1 ? end - begin : 1;
+
+    for (int64_t row = 0; row < run->rows; row++)
+        for (int64_t n = begin; n < end; n += width) {
+            int64_t at = row * shape->c_row + n * shape->c_col;
+            rlx_epilogue_apply(&run->p->epilogue, run->args, run->c + at, width, run->c_at + at);
+        }
+}
+
 static void chunk_run(const gemm_run_t *run, int64_t k0, int64_t k)
 {
     const rlx_matmul_shape_t *shape = &run->p->shape;
+    bool finishes = k0 + k == shape->k && run->p->epilogue.n_steps > 0;
+    int64_t finished = run->n_begin * 16;
     float init[16 * RLX_GEMM_PANEL];
 
     for (int64_t n = run->n_begin, blocks; n < run->n_end; n += blocks) {
-        gemm_panel_t panel = {.n = n * 16, .last = k0 + k == shape->k};
+        gemm_panel_t panel = {.n = n * 16};
         blocks = n + run->panel <= run->n_end ? run->panel : 1;
         panel.blocks = blocks;
         panel.cols = shape->n - panel.n < blocks * 16 ? shape->n - panel.n : blocks * 16;
@@ -167,6 +186,10 @@ static void chunk_run(const gemm_run_t *run, int64_t k0, int64_t k)
         else if (run->rows > 3)
             panel_prefetch(run, &panel, n + blocks < run->n_end ? n + blocks : run->n_begin, n + blocks < run->n_end ? k0 : k0 + k);
         panel_run(run, &panel);
+        if (finishes && (panel.n + panel.cols - finished >= GEMM_EPILOGUE_COLUMNS || n + blocks >= run->n_end)) {
+            epilogue_run(run, finished, panel.n + panel.cols);
+            finished = panel.n + panel.cols;
+        }
     }
 }
 
@@ -221,6 +244,7 @@ static void run_place(const rlx_kernel_args_t *args, gemm_run_t *run, int64_t ba
     run->b = (const float *)args->in[1].base + b;
     run->bias = args->in[2].base;
     run->c = (float *)args->out[0].base + c;
+    run->c_at = c;
     run->a_pack = args->scratch;
     run->b_pack = run->a_pack + RLX_GEMM_ROWS * RLX_GEMM_LDA;
 }
@@ -231,7 +255,7 @@ RLX_KERNEL_ENTRY(gemm)
     int64_t blocks = (p->shape.n + 15) / 16, columns = (blocks + p->n_tile - 1) / p->n_tile;
 
     while (tile_begin < tile_end) {
-        gemm_run_t run = {.p = p};
+        gemm_run_t run = {.args = args, .p = p};
         int64_t row = tile_begin / columns, first = tile_begin % columns;
         int64_t last = tile_end - row * columns < columns ? tile_end - row * columns : columns;
 

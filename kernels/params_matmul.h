@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "kernels/params_elementwise.h"
+
 #define RLX_MATMUL_BATCH 6
 #define RLX_MATMUL_COLUMNS 256 /* of a tile of matmul_plain */
 
@@ -36,6 +38,7 @@ typedef struct rlx_gemm_params {
     rlx_matmul_shape_t shape;
     int64_t packed;
     int64_t m_blocks, n_tile;
+    rlx_epilogue_params_t epilogue; /* residuals have the shape and strides of C */
 } rlx_gemm_params_t;
 
 /* einsum: in the operands; out C, row-major. Each output is one chain over the summed labels, the last fastest, from +0: fma(p, x, acc) with x

@@ -101,6 +101,35 @@ static void gemm_has_the_bits_of_matmul_plain(void **state)
     }
 }
 
+static void the_epilogue_sees_final_sums(void **state)
+{
+    enum { M = 20, N = 700, K = 400 };
+    float *a = kernel_floats(M * K), *b = kernel_floats(K * N), *bias = kernel_floats(N), *residual = kernel_floats(M * N);
+    float *expected = kernel_floats(M * N), *c = kernel_floats(M * N), *packed = pack(b, K, N);
+    rlx_matmul_shape_t shape = {.m = M, .n = N, .k = K, .batch = {1, 1, 1, 1, 1, 1}, .a_row = K, .a_col = 1, .b_row = N, .b_col = 1, .c_row = N, .c_col = 1};
+    rlx_matmul_plain_params_t plain = {.shape = shape, .dtype = 1};
+    rlx_gemm_params_t gemm = {.shape = shape, .packed = 1, .m_blocks = 1, .n_tile = 2,
+        .epilogue = {.n_steps = 2, .step = {{.kind = RLX_MAP_add, .operand = 3}, {.kind = RLX_MAP_relu, .operand = -1}}}};
+    rlx_operand_t in[4] = {{.base = a}, {.base = b}, {.base = bias}, {.base = residual}};
+
+    (void)state;
+    kernel_run(&builds[0], RLX_K_matmul_plain, in, &(rlx_operand_t){.base = expected}, &plain, M * 3, 0);
+    for (int i = 0; i < M * N; i++)
+        expected[i] = expected[i] + residual[i] < 0 ? 0 : expected[i] + residual[i];
+    in[1].base = packed;
+    for (int i = 0; i < n_builds; i++) {
+        kernel_run(&builds[i], RLX_K_gemm, in, &(rlx_operand_t){.base = c}, &gemm, (N / 16 + 2) / 2, RLX_GEMM_SCRATCH);
+        assert_memory_equal(c, expected, M * N * sizeof *c);
+    }
+    free(a);
+    free(b);
+    free(bias);
+    free(residual);
+    free(expected);
+    free(c);
+    free(packed);
+}
+
 static void integers_wrap(void **state)
 {
     const int8_t a[2] = {100, -3}, b[2] = {2, 5};
@@ -169,6 +198,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gemm_has_the_bits_of_matmul_plain),
+        cmocka_unit_test(the_epilogue_sees_final_sums),
         cmocka_unit_test(integers_wrap),
         cmocka_unit_test(half_rounds_once),
         cmocka_unit_test(einsum_of_a_product_has_the_bits_of_matmul_plain),
