@@ -1,4 +1,5 @@
-/* Diagnoses: filled by the code that finds a fault, printed once by the program. No heap; nothing from outside reaches the terminal unescaped. */
+/* Diagnoses: filled by the code that finds a fault, printed once by the program. No heap; nothing from outside reaches
+ * the terminal unescaped. */
 #include "base/diag.h"
 
 #include <stdarg.h>

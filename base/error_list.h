@@ -12,7 +12,8 @@ RLX_ERROR(NO_MEMORY, 1004, RLX_RESOURCE_EXHAUSTED, "out of memory",
 RLX_ERROR(NPZ, 1005, RLX_INVALID_ARGUMENT, ".npz or .npy file not understood",
           "The archive is damaged, encrypted, or holds an array that is not a plain C-order number array.",
           "Write it with numpy.savez(path, name=array).")
-RLX_ERROR(INTERNAL, 1099, RLX_INTERNAL, "internal error", "RLX broke one of its own rules.", "Please report it with the input that shows it.")
+RLX_ERROR(INTERNAL, 1099, RLX_INTERNAL, "internal error", "RLX broke one of its own rules.",
+          "Please report it with the input that shows it.")
 RLX_ERROR(ONNX_MALFORMED, 1101, RLX_INVALID_ARGUMENT, "not a valid ONNX file",
           "The bytes are no ONNX protobuf, are cut off, or nest too deeply.", "Check it with onnx.checker and export it again.")
 RLX_ERROR(ONNX_LIMIT, 1102, RLX_RESOURCE_EXHAUSTED, "model exceeds a limit",

@@ -47,7 +47,8 @@ void rlx_file_unmap(rlx_bytes_t *file)
 }
 
 /* Reads `fd` to its end into *data, which grows from `capacity` bytes and is freed by the caller on failure too. */
-static rlx_status_t file_drain(int fd, const char *path, size_t capacity, size_t bytes_max, char **data, size_t *out_bytes, rlx_diag_t *diag)
+static rlx_status_t file_drain(int fd, const char *path, size_t capacity, size_t bytes_max, char **data, size_t *out_bytes,
+                               rlx_diag_t *diag)
 {
     size_t used = 0;
 

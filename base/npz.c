@@ -94,7 +94,8 @@ static rlx_status_t npz_archive_parse(const void *data, size_t bytes, rlx_npz_t 
 
     RLX_TRY(rlx_zip_open(data, bytes, &zip, diag));
     if (zip.n_left > RLX_NPZ_ARRAYS_MAX)
-        return rlx_fail(diag, RLX_E_NPZ, "the archive holds %llu arrays, the limit is %d", (unsigned long long)zip.n_left, RLX_NPZ_ARRAYS_MAX);
+        return rlx_fail(diag, RLX_E_NPZ, "the archive holds %llu arrays, the limit is %d", (unsigned long long)zip.n_left,
+                        RLX_NPZ_ARRAYS_MAX);
     npz->arrays = calloc(zip.n_left + 1, sizeof *npz->arrays);
     if (npz->arrays == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");

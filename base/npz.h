@@ -1,7 +1,7 @@
 /* .npz and .npy files: named arrays as NumPy writes them.
  *
- * Read: zip archives of stored or deflated .npy members (zip64 too), or one bare .npy file (its array has the name ""). .npy versions 1 to 3,
- * C order, little-endian numbers of base/tensor.h. Everything is checked and capped: the bytes come from strangers.
+ * Read: zip archives of stored or deflated .npy members (zip64 too), or one bare .npy file (its array has the name "").
+ * .npy versions 1 to 3, C order, little-endian numbers of base/tensor.h. Everything is checked and capped: the bytes come from strangers.
  * Write: stored members with a fixed date, so equal arrays give equal bytes. Any thread; no state. */
 #ifndef RLX_BASE_NPZ_H
 #define RLX_BASE_NPZ_H

@@ -36,7 +36,8 @@ typedef enum rlx_dtype {
 typedef enum rlx_layout {
     RLX_LAYOUT_ROW_MAJOR = 0,
     RLX_LAYOUT_C16 = 1,        /* [N][ceil(C/16)][spatial...][16]; lanes past C hold unspecified values */
-    RLX_LAYOUT_CONV_16I16O = 2, /* weights [G][ceil(O/16)][ceil(I/16)][kernel...][16 i][16 o]; lanes past O are zero; the last block holds I mod 16 rows */
+    RLX_LAYOUT_CONV_16I16O = 2, /* weights [G][ceil(O/16)][ceil(I/16)][kernel...][16 i][16 o]; lanes past O are zero;
+                                * the last block holds I mod 16 rows */
     RLX_LAYOUT_GEMM_16N = 3,   /* B of a matmul: [ceil(N/16)][K][16]; lanes past N are zero */
     RLX_LAYOUT_DW16 = 4,       /* depthwise weights [ceil(C/16)][kernel...][16] */
     RLX_LAYOUT_CONV_16O = 5,   /* first-layer weights [ceil(O/16)][kernel...][I][16 o]; lanes past O are zero */

@@ -42,7 +42,8 @@ static void tensor_fill(rlx_tensor_t *tensor, int64_t count, uint64_t *state)
         switch (tensor->dtype) {
         case RLX_F32: ((float *)tensor->data)[i] = (float)random_normal(state); break;
         case RLX_F64: ((double *)tensor->data)[i] = random_normal(state); break;
-        case RLX_F16: case RLX_BF16: ((uint16_t *)tensor->data)[i] = half_bits((float)random_normal(state), tensor->dtype == RLX_BF16); break;
+        case RLX_F16: ((uint16_t *)tensor->data)[i] = half_bits((float)random_normal(state), false); break;
+        case RLX_BF16: ((uint16_t *)tensor->data)[i] = half_bits((float)random_normal(state), true); break;
         case RLX_I16: case RLX_U16: ((uint16_t *)tensor->data)[i] = 1; break;
         case RLX_I32: case RLX_U32: ((uint32_t *)tensor->data)[i] = 1; break;
         case RLX_I64: case RLX_U64: ((uint64_t *)tensor->data)[i] = 1; break;
@@ -76,8 +77,8 @@ static rlx_status_t dims_choose(const rlx_session_t *session, int index, const r
         if (strcmp(options->shapes[k].input, name) != 0)
             continue;
         if (options->shapes[k].rank != tensor->rank)
-            return rlx_fail(diag, RLX_E_INPUT_SHAPE, "--shape gives input '%s' rank %d, the model has rank %d", name, options->shapes[k].rank,
-                            tensor->rank);
+            return rlx_fail(diag, RLX_E_INPUT_SHAPE, "--shape gives input '%s' rank %d, the model has rank %d", name,
+                            options->shapes[k].rank, tensor->rank);
         for (int i = 0; i < tensor->rank; i++)
             if (options->shapes[k].dims[i] >= 0)
                 tensor->dims[i] = options->shapes[k].dims[i];
@@ -108,7 +109,8 @@ void rlx_bench_inputs_free(const rlx_session_t *session, rlx_io_t *inputs)
     free(inputs);
 }
 
-rlx_status_t rlx_bench_inputs_make(const rlx_session_t *session, const rlx_compile_options_t *options, rlx_io_t **out_inputs, rlx_diag_t *diag)
+rlx_status_t rlx_bench_inputs_make(const rlx_session_t *session, const rlx_compile_options_t *options, rlx_io_t **out_inputs,
+                                   rlx_diag_t *diag)
 {
     int n = rlx_session_n_inputs(session);
     rlx_io_t *inputs;

@@ -1,5 +1,5 @@
-/* Layered drawing (Sugiyama's scheme, in its cheapest form): an operator's layer is one below its deepest producer; inside a layer operators
- * stand in the order of their producers' mean position. One sweep, linear in the graph, no backtracking. Constants are not drawn. */
+/* Layered drawing (Sugiyama's scheme, in its cheapest form): an operator's layer is one below its deepest producer; inside a layer
+ * operators stand in the order of their producers' mean position. One sweep, linear in the graph, no backtracking. Constants are not drawn. */
 #include "cli/graph_svg.h"
 
 #include <stdlib.h>
@@ -171,8 +171,8 @@ static void box_print(const box_t *box, FILE *out)
 
     fprintf(out, "<g><title>");
     text_put(box->op != NULL ? box->op->source != NULL ? box->op->source : box->op->name : box->input->name, out);
-    fprintf(out, "</title><rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"/><text x=\"%d\" y=\"%d\">", box_class(box), box->x, y,
-            box->width, BOX_HEIGHT, middle, y + 16);
+    fprintf(out, "</title><rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"/><text x=\"%d\" y=\"%d\">",
+            box_class(box), box->x, y, box->width, BOX_HEIGHT, middle, y + 16);
     text_put(box->title, out);
     fprintf(out, "</text><text class=\"s\" x=\"%d\" y=\"%d\">", middle, y + 32);
     text_put(box->shape, out);
@@ -184,7 +184,8 @@ static void drawing_print(const drawing_t *drawing, FILE *out)
     fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\">\n", drawing->width + MARGIN,
             2 * MARGIN + drawing->n_layers * ROW_HEIGHT);
     fputs("<style>text{font:12px monospace;text-anchor:middle}.s{fill:#555;font-size:11px}rect{stroke:#444}.e{fill:none;stroke:#888}"
-          ".i{fill:#cfe8cf}.o{fill:#f6d9b8}.l{fill:#f2c9d4}.b{fill:#dbe6f5}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\" stroke=\"none\"/>\n",
+          ".i{fill:#cfe8cf}.o{fill:#f6d9b8}.l{fill:#f2c9d4}.b{fill:#dbe6f5}</style>\n"
+          "<rect width=\"100%\" height=\"100%\" fill=\"#fff\" stroke=\"none\"/>\n",
           out);
     for (int i = 0; i < drawing->n_boxes; i++)
         for (int k = 0; drawing->boxes[i].op != NULL && k < drawing->boxes[i].op->n_in; k++) {

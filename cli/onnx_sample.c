@@ -62,7 +62,8 @@ static void put_message(message_t *outer, int field, message_t *inner)
     free(inner->data);
 }
 
-static void put_node(message_t *graph, const char *name, const char *op, const char *const *inputs, const char *output, message_t *attributes)
+static void put_node(message_t *graph, const char *name, const char *op, const char *const *inputs, const char *output,
+                     message_t *attributes)
 {
     message_t node;
 

@@ -1,4 +1,5 @@
-/* The small model that `rlx init` starts a project with: a convolutional classifier of 8x8 pictures, batch open, weights from a fixed seed. */
+/* The small model that `rlx init` starts a project with: a convolutional classifier of 8x8 pictures, batch open,
+ * weights from a fixed seed. */
 #ifndef RLX_CLI_ONNX_SAMPLE_H
 #define RLX_CLI_ONNX_SAMPLE_H
 

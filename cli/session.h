@@ -34,8 +34,8 @@ int rlx_session_n_outputs(const rlx_session_t *session);
 const rlx_program_value_t *rlx_session_input(const rlx_session_t *session, int index, const char **out_name);
 const rlx_program_value_t *rlx_session_output(const rlx_session_t *session, int index, const char **out_name);
 
-/* The arrays of `npz` in the model's order: every input there, none besides. A bare .npy serves a model of one input. Tensors are borrowed from
- * `npz`; the array (one per input, at least one) is owned by the caller. */
+/* The arrays of `npz` in the model's order: every input there, none besides. A bare .npy serves a model of one input. Tensors are
+ * borrowed from `npz`; the array (one per input, at least one) is owned by the caller. */
 rlx_status_t rlx_session_bind(const rlx_session_t *session, const rlx_npz_t *npz, rlx_io_t **out_inputs, rlx_diag_t *diag);
 
 #endif

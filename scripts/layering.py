@@ -22,14 +22,14 @@ LIBRARIES = {
     "proto": ["protobuf-c/"],
     "bundle": ["sodium.h", "protobuf-c/"],
     "kernels": [],
-    "ir": ["protobuf-c/"],
+    "ir": ["protobuf-c/", "xxhash.h"],
     "exec": [],
     "cli": [],
 }
 KNOWN_LIBRARIES = ["zlib.h", "sodium", "xxhash.h", "yaml.h", "protobuf-c", "uv.h", "nng", "ucp", "uct", "ucs", "nghttp2", "openssl",
                    "microhttpd", "zstd", "jpeglib", "cmocka"]
-# Kernels are freestanding: these headers of the compiler are all they get.
-FREESTANDING = ["stddef.h", "stdint.h", "stdbool.h", "limits.h", "float.h"]
+# Kernels are freestanding: these headers are all they get. string.h for memcpy, memset, memmove and memcmp, which the code image supplies.
+FREESTANDING = ["string.h", "stddef.h", "stdint.h", "stdbool.h", "limits.h", "float.h"]
 # Written into the build folder beside the code images.
 GENERATED = ["image_v3.h", "image_v4.h"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

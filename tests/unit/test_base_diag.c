@@ -54,7 +54,8 @@ static void test_print_has_code_place_and_fix(void **state)
     rlx_fail(&diag, RLX_E_ONNX_OPERATOR, "no such operator");
     rlx_diag_at(&diag, "node 3");
     text = printed(&diag);
-    assert_string_equal(text, "error RLX-1104: no such operator\n  at: node 3\n  fix: The message names node, operator and what is missing.\n");
+    assert_string_equal(text, "error RLX-1104: no such operator\n  at: node 3\n"
+                              "  fix: The message names node, operator and what is missing.\n");
     free(text);
 }
 

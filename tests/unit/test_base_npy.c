@@ -57,19 +57,22 @@ static void test_scalars_empty_and_odd_spellings(void **state)
     assert_int_equal(tensor.dtype, RLX_BF16);
 }
 
+/* A version 1 file with this header. */
+#define FILE_OF(descr, order, shape, data_bytes) \
+    file_make(1, "{'descr': " descr ", 'fortran_order': " order ", 'shape': " shape "}", data_bytes)
+
 static void test_refusals_say_why(void **state)
 {
     rlx_tensor_t tensor;
 
     (void)state;
-    assert_refused(parse(file_make(1, "{'descr': '>f4', 'fortran_order': False, 'shape': (2,)}", 8), &tensor, &diag), RLX_E_NPZ, ">f4");
-    assert_refused(parse(file_make(1, "{'descr': '|O', 'fortran_order': False, 'shape': (2,)}", 8), &tensor, &diag), RLX_E_NPZ, "|O");
-    assert_refused(parse(file_make(1, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 2)}", 16), &tensor, &diag), RLX_E_NPZ, "Fortran");
-    assert_refused(parse(file_make(1, "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}", 8), &tensor, &diag), RLX_E_NPZ, "plain");
+    assert_refused(parse(FILE_OF("'>f4'", "False", "(2,)", 8), &tensor, &diag), RLX_E_NPZ, ">f4");
+    assert_refused(parse(FILE_OF("'|O'", "False", "(2,)", 8), &tensor, &diag), RLX_E_NPZ, "|O");
+    assert_refused(parse(FILE_OF("'<f4'", "True", "(2, 2)", 16), &tensor, &diag), RLX_E_NPZ, "Fortran");
+    assert_refused(parse(FILE_OF("[('a', '<f4')]", "False", "(2,)", 8), &tensor, &diag), RLX_E_NPZ, "plain");
     assert_refused(parse(file_make(4, "{}", 0), &tensor, &diag), RLX_E_NPZ, "version 4");
-    assert_refused(parse(file_make(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", 7), &tensor, &diag), RLX_E_NPZ, "needs 8 bytes");
-    assert_refused(parse(file_make(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1)}", 4), &tensor, &diag), RLX_E_NPZ,
-                   "9 dimensions");
+    assert_refused(parse(FILE_OF("'<f4'", "False", "(2,)", 7), &tensor, &diag), RLX_E_NPZ, "needs 8 bytes");
+    assert_refused(parse(FILE_OF("'<f4'", "False", "(1,1,1,1,1,1,1,1,1)", 4), &tensor, &diag), RLX_E_NPZ, "9 dimensions");
 }
 
 static void test_hostile_extents(void **state)
@@ -77,11 +80,9 @@ static void test_hostile_extents(void **state)
     rlx_tensor_t tensor;
 
     (void)state;
-    assert_refused(parse(file_make(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4)}", 0), &tensor, &diag), RLX_E_NPZ,
-                   "multiply");
-    assert_refused(parse(file_make(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}", 0), &tensor, &diag), RLX_E_NPZ,
-                   "plain");
-    assert_refused(parse(file_make(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}", 0), &tensor, &diag), RLX_E_NPZ, "plain");
+    assert_refused(parse(FILE_OF("'<f4'", "False", "(4611686018427387904, 4)", 0), &tensor, &diag), RLX_E_NPZ, "multiply");
+    assert_refused(parse(FILE_OF("'<f4'", "False", "(99999999999999999999,)", 0), &tensor, &diag), RLX_E_NPZ, "plain");
+    assert_refused(parse(FILE_OF("'<f4'", "False", "(-1,)", 0), &tensor, &diag), RLX_E_NPZ, "plain");
 }
 
 static void test_every_cut_is_refused(void **state)

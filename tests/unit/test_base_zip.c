@@ -132,7 +132,8 @@ static void test_claims_that_differ_from_the_contents(void **state)
 static void test_refusals_say_why(void **state)
 {
     char out[64];
-    member_form_t encrypted = {.flags = 1, .bytes = 2}, method = {.method = 12, .bytes = 2}, sizes = {.bytes = 3}, crc = {.bytes = 2, .crc = 1};
+    member_form_t encrypted = {.flags = 1, .bytes = 2}, method = {.method = 12, .bytes = 2};
+    member_form_t sizes = {.bytes = 3}, crc = {.bytes = 2, .crc = 1};
 
     (void)state;
     assert_refused(unpack(archive_make(&encrypted, "ab", 2), out, sizeof out, &diag), RLX_E_NPZ, "encrypted");
