@@ -2,6 +2,7 @@
 #include "ir/conv_geometry.h"
 #include "ir/conv_operands.h"
 #include "ir/dispatch.h"
+#include "ir/epilogue.h"
 #include "ir/shape_common.h"
 
 /* Rows of the output: one tile each. */
@@ -39,6 +40,7 @@ static rlx_status_t lower_plain(rlx_builder_t *builder, const rlx_op_t *op, rlx_
     rlx_step_param(step, RLX_WORD(rlx_conv_plain_params_t, channels), op->in[0]->dims[1]);
     rlx_step_param(step, RLX_WORD(rlx_conv_plain_params_t, outputs), op->out[0]->dims[1]);
     rlx_conv_geometry_params(graph, &g, step, RLX_WORD(rlx_conv_plain_params_t, window));
+    RLX_TRY(rlx_epilogue_encode(step, RLX_WORD(rlx_conv_plain_params_t, epilogue), 3, rlx_conv_epilogue(op), diag));
     return rlx_step_end(step, output_rows(graph, op), scratch, flops_of(graph, op), diag);
 }
 

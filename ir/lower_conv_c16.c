@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "ir/conv_blocking.h"
 #include "ir/conv_operands.h"
+#include "ir/epilogue.h"
 #include "ir/layout_support.h"
 #include "ir/pack_conv.h"
 #include "ir/shape_common.h"
@@ -166,6 +167,7 @@ static rlx_status_t lower_depthwise(rlx_builder_t *builder, const rlx_op_t *op, 
     rlx_step_param_const(step, RLX_WORD(rlx_conv_depthwise_c16_params_t, channels), s->channels);
     rlx_conv_geometry_params(graph, g, step, RLX_WORD(rlx_conv_depthwise_c16_params_t, window));
     rlx_step_param(step, RLX_WORD(rlx_conv_depthwise_c16_params_t, rows), b.rows);
+    RLX_TRY(rlx_epilogue_encode(step, RLX_WORD(rlx_conv_depthwise_c16_params_t, epilogue), 3, rlx_conv_epilogue(op), diag));
     return rlx_step_end(step, rlx_expr_mul(e, planes, b.blocks), b.scratch, flops_of(graph, op, s), diag);
 }
 
@@ -194,6 +196,7 @@ rlx_status_t rlx_conv_lower_c16(rlx_builder_t *builder, const rlx_op_t *op, rlx_
     rlx_conv_geometry_params(graph, &g, step, RLX_WORD(rlx_conv_c16_params_t, window));
     rlx_step_param(step, RLX_WORD(rlx_conv_c16_params_t, rows), b.rows);
     rlx_step_param_const(step, RLX_WORD(rlx_conv_c16_params_t, blocks), b.range);
+    RLX_TRY(rlx_epilogue_encode(step, RLX_WORD(rlx_conv_c16_params_t, epilogue), 3, rlx_conv_epilogue(op), diag));
     tiles = rlx_expr_mul(e, rlx_expr_mul(e, op->in[0]->dims[0], rlx_expr_const(e, s.group * b.ranges)), b.blocks);
     return rlx_step_end(step, tiles, b.scratch, flops_of(graph, op, &s), diag);
 }

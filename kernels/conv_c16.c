@@ -14,13 +14,14 @@ typedef struct conv_work {
     const float *w, *bias;
     float *y;                  /* first output row of the row block, first block of the group */
     conv_source_t source;
+    const conv_finish_t *finish;
     int64_t rows;
     int64_t channels;          /* of the group */
     int64_t w_block;           /* floats of weights per output block */
 } conv_work_t;
 
 /* All pixels of one chunk. `tile` has the chunk's weights; `share` tiles together prefetch the next one. */
-static void chunk_run(const conv_work_t *work, conv_tile_t *tile, int64_t nb, const float *next, const float *y)
+static void chunk_run(const conv_work_t *work, conv_tile_t *tile, int64_t nb, const float *next, float *y, int last)
 {
     int64_t runs = work->source.flat ? 1 : work->rows, width = work->p->window.out[2];
     int64_t pixels = work->source.flat ? work->rows * width : width;
@@ -35,10 +36,13 @@ static void chunk_run(const conv_work_t *work, conv_tile_t *tile, int64_t nb, co
             int64_t n = least + (i < more);
 
             tile->x = q;
-            tile->y = (float *)(uintptr_t)y + at * 16;
+            tile->y = y + at * 16;
+            tile->residual = last ? conv_finish_residual(work->finish, tile->y) : NULL;
             tile->prefetch = index < 4 ? next + index * lines : tile->w;
             tile->prefetch_step = index < 4 ? 16 : 0;
             rlx_conv_tile_run(n, nb, tile);
+            for (int64_t j = 0; j < nb && last; j++)
+                conv_finish_rest(work->finish, tile->y + j * tile->y_block, n * 16);
             q += n * 16;
             at += n;
         }
@@ -54,20 +58,21 @@ static void blocks_run(const conv_work_t *work, int64_t block, int64_t nb)
     int64_t chunk = CHUNK_UNITS / taps > 1 ? CHUNK_UNITS / taps : 1, plane = win->out[1] * win->out[2] * 16;
     const float *w = work->w + block * work->w_block;
     conv_tile_t tile = {.tap = work->source.tap, .taps = taps, .block_step = work->source.block_step, .w_step = work->w_block,
-                        .y_pixel = 16, .y_block = plane};
+                        .y_pixel = 16, .y_block = plane, .lo = work->finish->lo, .hi = work->finish->hi};
     float start[16 * CONV_TILE_BLOCKS];
 
     for (int64_t i = 0; i < 16 * nb; i++)
         start[i] = work->bias != NULL ? work->bias[block * 16 + i] : 0;
     for (int64_t c = 0; c == 0 || c < full; c += chunk) {
-        int64_t last = c + chunk >= full;
+        int last = c + chunk >= full;
 
         tile.blocks = last ? full - c : chunk;
         tile.tail = last ? tail : 0;
+        tile.clamp = last && work->finish->clamp;
         tile.x = work->source.x + c * work->source.block_step;
         tile.w = w + c * taps * 256;
         tile.start = c == 0 ? start : NULL;
-        chunk_run(work, &tile, nb, last ? w + nb * work->w_block : tile.w + chunk * taps * 256, work->y + block * plane);
+        chunk_run(work, &tile, nb, last ? w + nb * work->w_block : tile.w + chunk * taps * 256, work->y + block * plane, last);
     }
 }
 
@@ -78,9 +83,11 @@ RLX_KERNEL_ENTRY(conv_c16)
     int64_t blocks_in = (p->channels + 15) / 16, blocks_out = (p->outputs + 15) / 16, per_group = p->outputs / p->group;
     int64_t group_blocks = p->group == 1 ? blocks_out : per_group / 16, ranges = (group_blocks + p->blocks - 1) / p->blocks;
     int64_t row_blocks = (win->out[1] + p->rows - 1) / p->rows, in_plane = win->in[1] * win->in[2] * 16, out_plane = win->out[1] * win->out[2] * 16;
-    conv_work_t work = {.p = p, .channels = p->channels / p->group};
+    conv_finish_t finish;
+    conv_work_t work = {.p = p, .channels = p->channels / p->group, .finish = &finish};
     int64_t held = -1; /* which (image, group, row block) scratch holds */
 
+    conv_finish_make(&p->epilogue, args, &finish);
     work.w_block = work.channels * win->kernel[1] * win->kernel[2] * 16;
     for (int64_t tile = tile_begin; tile < tile_end; tile++) {
         int64_t range = tile % ranges, place = tile / ranges, row = place % row_blocks * p->rows, image = place / row_blocks;

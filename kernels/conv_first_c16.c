@@ -3,6 +3,7 @@
  * Same bits as conv_plain: per output one fma per (kernel row, kernel column, channel), from the bias: with at most 16 channels there is one input block.
  * One tile is a block of output rows; its input rows are gathered into planes in which columns of equal remainder by the stride lie together, so
  * that neighbouring outputs read neighbouring floats. `step[k]` is the offset of the k-th factor. Weights: RLX_LAYOUT_CONV_16O. */
+#include "kernels/conv_finish.h"
 #include "kernels/conv_gather.h"
 
 #ifdef __AVX512F__
@@ -22,6 +23,8 @@ typedef struct first_tile {
     const float *start;
     float *y;
     int64_t y_block;
+    const float *residual; /* laid out like y, or NULL */
+    const conv_finish_t *finish;
 } first_tile_t;
 
 VEC16_INLINE void tile_run(int n, int nb, const first_tile_t *t)
@@ -45,6 +48,14 @@ VEC16_INLINE void tile_run(int n, int nb, const first_tile_t *t)
                 acc[p][j] = vec16_fma(x, weight[j], acc[p][j]);
         }
     }
+    if (t->residual != NULL)
+        VEC16_UNROLL for (int p = 0; p < n; p++)
+            VEC16_UNROLL for (int j = 0; j < nb; j++)
+                acc[p][j] += vec16_load(t->residual + j * t->y_block + p * 16);
+    if (t->finish->clamp)
+        VEC16_UNROLL for (int p = 0; p < n; p++)
+            VEC16_UNROLL for (int j = 0; j < nb; j++)
+                acc[p][j] = conv_finish_clamp(acc[p][j], t->finish->lo, t->finish->hi);
     VEC16_UNROLL for (int p = 0; p < n; p++)
         VEC16_UNROLL for (int j = 0; j < nb; j++)
             vec16_store(t->y + j * t->y_block + p * 16, acc[p][j]);
@@ -130,11 +141,13 @@ RLX_KERNEL_ENTRY(conv_first_c16)
     int64_t blocks = (p->outputs + 15) / 16, row_blocks = (win->out[1] + p->rows - 1) / p->rows, width = win->out[2], plane = win->out[1] * width * 16;
     int64_t steps = win->kernel[1] * win->kernel[2] * p->channels, *step = args->scratch, tiles = (width + FIRST_PIXELS - 1) / FIRST_PIXELS;
     float *planes = (float *)(step + (steps + 7) / 8 * 8), zeros[16 * FIRST_BLOCKS] = {0};
+    conv_finish_t finish;
 
+    conv_finish_make(&p->epilogue, args, &finish);
     for (int64_t tile = tile_begin; tile < tile_end; tile++) {
         int64_t row = tile % row_blocks * p->rows, n = tile / row_blocks, rows = row + p->rows < win->out[1] ? p->rows : win->out[1] - row;
         conv_gather_shape_t shape = conv_gather_shape_rows(win, rows);
-        first_tile_t t = {.step = step, .steps = steps, .w_step = steps * 16, .y_block = plane};
+        first_tile_t t = {.step = step, .steps = steps, .w_step = steps * 16, .y_block = plane, .finish = &finish};
 
         planes_gather(p, (const float *)args->in[0].base + n * p->channels * win->in[1] * win->in[2], row, &shape, step, planes);
         for (int64_t block = 0; block < blocks; block += FIRST_BLOCKS) {
@@ -148,7 +161,10 @@ RLX_KERNEL_ENTRY(conv_first_c16)
                 for (int64_t i = 0; i < tiles; i++) {
                     int64_t count = width / tiles + (i < width % tiles);
 
+                    t.residual = conv_finish_residual(&finish, t.y);
                     tile_call(count, nb, &t);
+                    for (int64_t j = 0; j < nb; j++)
+                        conv_finish_rest(&finish, t.y + j * plane, count * 16);
                     t.x += count;
                     t.y += count * 16;
                 }

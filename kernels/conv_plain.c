@@ -3,6 +3,7 @@
  * Each output is one fma chain that starts from the bias: input channels in blocks of 16 (inside the group), then kernel depth, row, column,
  * then the channel inside the block. One tile is one row of the output; its accumulators live in scratch. */
 #include "kernels/conv_tap.h"
+#include "kernels/epilogue.h"
 
 typedef struct conv_row {
     const rlx_conv_plain_params_t *p;
@@ -57,6 +58,8 @@ RLX_KERNEL_ENTRY(conv_plain)
 
         conv_acc_start(p->dtype, row.acc, win->out[2], args->in[2].base, o);
         row_compute(&row);
+        if (p->epilogue.n_steps > 0)
+            rlx_epilogue_apply(&p->epilogue, args, row.acc, win->out[2], tile * win->out[2]);
         conv_acc_store(p->dtype, row.acc, win->out[2], args->out[0].base, tile * win->out[2]);
     }
 }

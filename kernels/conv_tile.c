@@ -18,6 +18,24 @@ VEC16_INLINE void conv_tile_channel(int n, int nb, vec16_t acc[][2], const float
     VEC16_SETTLE(acc[n - 1][nb - 1]);
 }
 
+VEC16_INLINE void tile_finish(int n, int nb, const conv_tile_t *t, vec16_t acc[][2])
+{
+    const float *residual = t->residual;
+    float *y = t->y;
+
+    if (residual != NULL)
+        VEC16_UNROLL for (int p = 0; p < n; p++, residual += t->y_pixel)
+            VEC16_UNROLL for (int j = 0; j < nb; j++)
+                acc[p][j] += vec16_load(residual + j * t->y_block);
+    if (t->clamp)
+        VEC16_UNROLL for (int p = 0; p < n; p++)
+            VEC16_UNROLL for (int j = 0; j < nb; j++)
+                acc[p][j] = conv_finish_clamp(acc[p][j], t->lo, t->hi);
+    VEC16_UNROLL for (int p = 0; p < n; p++, y += t->y_pixel)
+        VEC16_UNROLL for (int j = 0; j < nb; j++)
+            vec16_store(y + j * t->y_block, acc[p][j]);
+}
+
 VEC16_INLINE void conv_tile_run(int n, int nb, const conv_tile_t *t)
 {
     vec16_t acc[CONV_TILE_PIXELS_1][2];
@@ -51,10 +69,7 @@ VEC16_INLINE void conv_tile_run(int n, int nb, const conv_tile_t *t)
         for (int64_t k = 0; k < t->taps; k++)
             VEC16_NO_UNROLL for (int64_t i = 0; i < t->tail; i++, w += 16)
                 conv_tile_channel(n, nb, acc, x + t->tap[k] + i, w, w_step);
-    float *y = t->y;
-    VEC16_UNROLL for (int p = 0; p < n; p++, y += t->y_pixel)
-        VEC16_UNROLL for (int j = 0; j < nb; j++)
-            vec16_store(y + j * t->y_block, acc[p][j]);
+    tile_finish(n, nb, t, acc);
 }
 
 #define CONV_TILE_DEFINE(n, nb) \

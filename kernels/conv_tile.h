@@ -6,7 +6,7 @@
 #ifndef RLX_KERNELS_CONV_TILE_H
 #define RLX_KERNELS_CONV_TILE_H
 
-#include "kernels/vec16.h"
+#include "kernels/conv_finish.h"
 
 #ifdef __AVX512F__
 #define CONV_TILE_BLOCKS 2
@@ -32,6 +32,9 @@ typedef struct conv_tile {
     int64_t y_pixel, y_block;
     const float *prefetch; /* walks by prefetch_step floats every fourth channel; w_step apart like w: the next chunk of weights */
     int64_t prefetch_step;
+    const float *residual; /* laid out like y, added at the end; or NULL */
+    int clamp;             /* then the result is kept in [lo, hi] */
+    float lo, hi;
 } conv_tile_t;
 
 /* Runs `n` pixels x `nb` blocks: 1 <= nb <= CONV_TILE_BLOCKS, n up to CONV_TILE_PIXELS, or CONV_TILE_PIXELS_1 for one block. */

@@ -15,6 +15,7 @@ typedef struct transpose_axis {
 typedef struct transpose_work {
     const rlx_conv_c16_params_t *p;
     transpose_axis_t h, w;
+    const conv_finish_t *finish;
     const float *x;     /* gathered: [block][rows + reach][columns + reach][16] */
     int64_t *tap;       /* room for all kernel cells */
     int64_t channels, pitch, block_step;
@@ -77,9 +78,20 @@ static void row_run(const transpose_work_t *work, conv_tile_t *tile, int64_t nb,
 
         tile->x = work->x + (row * work->pitch + at) * 16;
         tile->y = y_row + (first + at * w->stride[2]) * 16;
+        tile->residual = conv_finish_residual(work->finish, tile->y);
         rlx_conv_tile_run(n, nb, tile);
         at += n;
     }
+}
+
+/* The rest of the epilogue on the output rows of the block: they lie together. */
+static void rows_finish(const transpose_work_t *work, float *y)
+{
+    const rlx_conv_window_t *w = &work->p->window;
+    int64_t lo = rlx_window_clamp(work->q * w->stride[1] - w->pad[1], 0, w->out[1]);
+    int64_t hi = rlx_window_clamp((work->q + work->rows) * w->stride[1] - w->pad[1], 0, w->out[1]);
+
+    conv_finish_rest(work->finish, y + lo * w->out[2] * 16, (hi - lo) * w->out[2] * 16);
 }
 
 /* `nb` output blocks whose weights, bias and output planes start at w, start and y. */
@@ -87,7 +99,8 @@ static void blocks_run(const transpose_work_t *work, int64_t nb, const float *w,
 {
     const rlx_conv_window_t *win = &work->p->window;
     conv_tile_t tile = {.tap = work->tap, .blocks = work->channels / 16, .tail = work->channels % 16, .block_step = work->block_step, .w = w,
-                        .w_step = w_block, .start = start, .y_pixel = win->stride[2] * 16, .y_block = win->out[1] * win->out[2] * 16, .prefetch = w};
+                        .w_step = w_block, .start = start, .y_pixel = win->stride[2] * 16, .y_block = win->out[1] * win->out[2] * 16, .prefetch = w,
+                        .clamp = work->finish->clamp, .lo = work->finish->lo, .hi = work->finish->hi};
 
     for (int64_t rh = 0; rh < win->stride[1]; rh++)
         for (int64_t rw = 0; rw < win->stride[2]; rw++) {
@@ -100,18 +113,22 @@ static void blocks_run(const transpose_work_t *work, int64_t nb, const float *w,
             }
             tile.w += tile.taps * work->channels * 16;
         }
+    for (int64_t j = 0; j < nb; j++)
+        rows_finish(work, y + j * tile.y_block);
 }
 
 RLX_KERNEL_ENTRY(conv_transpose_c16)
 {
     const rlx_conv_c16_params_t *p = (const rlx_conv_c16_params_t *)args->param;
     const rlx_conv_window_t *win = &p->window;
-    transpose_work_t work = {.p = p, .h = axis_of(win, 1), .w = axis_of(win, 2), .tap = args->scratch, .channels = p->channels / p->group};
+    conv_finish_t finish;
+    transpose_work_t work = {.p = p, .finish = &finish, .h = axis_of(win, 1), .w = axis_of(win, 2), .tap = args->scratch, .channels = p->channels / p->group};
     int64_t blocks_in = (p->channels + 15) / 16, blocks_out = (p->outputs + 15) / 16, cells = win->kernel[1] * win->kernel[2];
     int64_t group_blocks = p->group == 1 ? blocks_out : p->outputs / p->group / 16, ranges = (group_blocks + p->blocks - 1) / p->blocks;
     int64_t row_blocks = (work.h.count + p->rows - 1) / p->rows, w_block = work.channels * cells * 16, held = -1;
     float start[16 * CONV_TILE_BLOCKS];
 
+    conv_finish_make(&p->epilogue, args, &finish);
     for (int64_t t = tile_begin; t < tile_end; t++) {
         int64_t range = t % ranges, place = t / ranges, image = place / row_blocks, n = image / p->group, g = image % p->group;
         int64_t end = conv_gather_least((range + 1) * p->blocks, group_blocks);

@@ -3,6 +3,7 @@
  * Output cell o takes input cell i through kernel cell k when o = i * stride + k * dilation - pad. A kernel cell for which no such integer i
  * exists is not part of the chain; one for which i lies outside the input is a +0 factor. Order as in conv_plain. */
 #include "kernels/conv_tap.h"
+#include "kernels/epilogue.h"
 
 typedef struct transpose_row {
     const rlx_conv_plain_params_t *p;
@@ -76,6 +77,8 @@ RLX_KERNEL_ENTRY(conv_transpose_plain)
 
         conv_acc_start(p->dtype, row.acc, win->out[2], args->in[2].base, o);
         row_compute(&row);
+        if (p->epilogue.n_steps > 0)
+            rlx_epilogue_apply(&p->epilogue, args, row.acc, win->out[2], tile * win->out[2]);
         conv_acc_store(p->dtype, row.acc, win->out[2], args->out[0].base, tile * win->out[2]);
     }
 }

@@ -54,4 +54,8 @@ VEC16_INLINE vec16_t vec16_select(vec16_mask_t mask, vec16_t a, vec16_t b)
     return (vec16_t)((mask & (vec16_mask_t)a) | (~mask & (vec16_mask_t)b));
 }
 
+/* a > b ? a : b and a < b ? a : b in every lane: b where they are equal or unordered, as the machine's instructions. */
+VEC16_INLINE vec16_t vec16_max(vec16_t a, vec16_t b) { return vec16_select(a > b, a, b); }
+VEC16_INLINE vec16_t vec16_min(vec16_t a, vec16_t b) { return vec16_select(a < b, a, b); }
+
 #endif
