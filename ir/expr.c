@@ -78,6 +78,12 @@ static interval_t mul_bounds(interval_t a, interval_t b)
     return hull(p, 4);
 }
 
+/* A divisor of 0 is an error, so a divisor that is not negative is at least 1. */
+static interval_t divisor_bounds(interval_t b)
+{
+    return (interval_t){b.min == 0 && b.max > 0 ? 1 : b.min, b.max};
+}
+
 static interval_t bounds(const rlx_exprs_t *exprs, rlx_expr_op_t op, rlx_expr_t ea, rlx_expr_t eb, rlx_expr_t ec)
 {
     interval_t a = {exprs->nodes[ea].min, exprs->nodes[ea].max}, b = {exprs->nodes[eb].min, exprs->nodes[eb].max};
@@ -92,9 +98,9 @@ static interval_t bounds(const rlx_exprs_t *exprs, rlx_expr_op_t op, rlx_expr_t 
     case RLX_EXPR_FLOORDIV:
     case RLX_EXPR_CEILDIV:
     case RLX_EXPR_TRUNCDIV:
-        return divide_bounds(op, a, b);
+        return divide_bounds(op, a, divisor_bounds(b));
     case RLX_EXPR_MOD:
-        return mod_bounds(a, b);
+        return mod_bounds(a, divisor_bounds(b));
     case RLX_EXPR_MIN:
         return (interval_t){min64(a.min, b.min), min64(a.max, b.max)};
     case RLX_EXPR_MAX:
