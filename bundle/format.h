@@ -40,7 +40,7 @@ bool rlx_bundle_digest_tree(const void *data, uint64_t bytes, int n_threads, uin
 /* The manifest as plain data. Strings lie in `text`. */
 typedef struct rlx_bundle_manifest {
     const char *name, *compiler;
-    uint32_t kernel_abi;
+    uint32_t kernel_abi, format_minor;
     uint64_t file_bytes;
     uint8_t source_digest[RLX_BUNDLE_DIGEST];
     rlx_bundle_option_t options[RLX_BUNDLE_OPTIONS_MAX];

@@ -29,8 +29,9 @@ static const rlx_guard_field_t manifest_fields[] = {
     {.number = 5, .kind = RLX_GUARD_KIND_BYTES, .bytes_max = RLX_BUNDLE_DIGEST},
     {.number = 6, .kind = RLX_GUARD_KIND_MESSAGE, .message = &option_message},
     {.number = 7, .kind = RLX_GUARD_KIND_MESSAGE, .message = &segment_message},
+    {.number = 8, .kind = RLX_GUARD_KIND_SCALAR},
 };
-static const rlx_guard_message_t manifest_message = {"Manifest", manifest_fields, 7};
+static const rlx_guard_message_t manifest_message = {"Manifest", manifest_fields, 8};
 static const rlx_guard_limits_t manifest_limits = {
     .depth_max = 4, .fields_max = 4096, .broken = RLX_E_BUNDLE_MALFORMED, .above = RLX_E_BUNDLE_MALFORMED};
 
@@ -71,6 +72,7 @@ rlx_status_t rlx_bundle_manifest_encode(const rlx_bundle_manifest_t *manifest, u
     message.name = (char *)(uintptr_t)manifest->name;
     message.compiler = (char *)(uintptr_t)manifest->compiler;
     message.kernel_abi = manifest->kernel_abi;
+    message.format_minor = manifest->format_minor;
     message.file_bytes = manifest->file_bytes;
     message.source_digest = (ProtobufCBinaryData){RLX_BUNDLE_DIGEST, (uint8_t *)(uintptr_t)manifest->source_digest};
     for (int i = 0; i < manifest->n_options; i++) {
@@ -155,6 +157,7 @@ static rlx_status_t manifest_keep(const Rlx__Bundle__V1__Manifest *from, size_t 
     out->name = text_keep(&at, from->name);
     out->compiler = text_keep(&at, from->compiler);
     out->kernel_abi = from->kernel_abi;
+    out->format_minor = from->format_minor;
     out->file_bytes = from->file_bytes;
     memcpy(out->source_digest, from->source_digest.data, RLX_BUNDLE_DIGEST);
     out->n_options = (int)from->n_options;

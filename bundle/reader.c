@@ -129,6 +129,8 @@ static rlx_status_t manifest_read(rlx_bundle_t *bundle, rlx_diag_t *diag)
     RLX_TRY(status);
     if (bundle->manifest.file_bytes != bundle->map_bytes)
         return BAD(diag, "the file has %zu bytes, its manifest says %" PRIu64, bundle->map_bytes, bundle->manifest.file_bytes);
+    if (bundle->manifest.format_minor != bundle->header.minor)
+        return BAD(diag, "header and manifest name different versions");
     return signature_check(bundle, diag);
 }
 

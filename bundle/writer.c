@@ -151,6 +151,7 @@ static rlx_status_t bundle_build(writer_t *writer, const rlx_bundle_parts_t *par
     writer->manifest.name = parts->name;
     writer->manifest.compiler = parts->compiler;
     writer->manifest.kernel_abi = parts->kernel_abi;
+    writer->manifest.format_minor = RLX_BUNDLE_MINOR;
     rlx_digest_blake2b(parts->ir_text, parts->ir_text_bytes, writer->manifest.source_digest);
     RLX_TRY(options_add(writer, parts));
     RLX_TRY(segments_add(writer, parts));

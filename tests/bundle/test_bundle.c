@@ -1,0 +1,313 @@
+/* Bundle files: what was written comes back; the same parts give the same bytes; any damaged byte is found; stamps. */
+#include <fcntl.h>
+#include <sodium.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/digest.h"
+#include "base/file.h"
+#include "bundle/format.h"
+#include "exec/load.h"
+#include "tests/exec/program_builder.h"
+#include "tests/unit/check.h"
+
+static pb_t pb;
+
+/* Code for kernel 240: writes 42 to the first int32 of its output, in x86-64 machine code. */
+static const uint8_t code[] = {
+    0x48, 0x8b, 0x47, 0x08,             /* mov rax, [rdi + 8]   args->out */
+    0x48, 0x8b, 0x00,                   /* mov rax, [rax]       out[0].base */
+    0xc7, 0x00, 0x2a, 0x00, 0x00, 0x00, /* mov dword [rax], 42 */
+    0xc3,                               /* ret */
+};
+static const rlx_bundle_entry_t entries[] = {{240, 0}};
+static uint8_t constants[5000];
+
+static void parts_fill(rlx_bundle_parts_t *parts)
+{
+    static const rlx_bundle_option_t options[] = {{"opt-level", "2"}, {"max", "n=8"}};
+    static const rlx_bundle_image_t images[] = {
+        {"x86-64-v3", code, sizeof code, entries, 1},
+        {"x86-64-v4", code, sizeof code, entries, 1},
+    };
+    const rlx_ref_t dims[1] = {pb_number(1)};
+    uint32_t y;
+    size_t size;
+
+    pb_init(&pb);
+    y = pb_value(&pb, RLX_VALUE_OUTPUT, "y", RLX_I32, 1, dims, pb_number(0), pb_number(4));
+    pb_step(&pb, 240, 0, 1, &y, pb_number(1));
+    pb_finish(&pb, pb_number(0), &size);
+    for (size_t i = 0; i < sizeof constants; i++)
+        constants[i] = (uint8_t)(i * 7);
+    *parts = (rlx_bundle_parts_t){.name = "tiny",
+                                  .compiler = "rlx test",
+                                  .kernel_abi = RLX_KERNEL_ABI,
+                                  .program = pb.blob,
+                                  .program_bytes = size,
+                                  .constants = constants,
+                                  .constants_bytes = sizeof constants,
+                                  .ir_text = "graph tiny\n",
+                                  .ir_text_bytes = 11,
+                                  .options = options,
+                                  .n_options = 2,
+                                  .images = images,
+                                  .n_images = 2};
+}
+
+static char path[256];
+
+static void file_make(void)
+{
+    rlx_bundle_parts_t parts;
+
+    parts_fill(&parts);
+    assert_ok(rlx_bundle_write(path, &parts, &diag));
+}
+
+static void what_was_written_comes_back(void **state)
+{
+    rlx_bundle_t *bundle;
+    const rlx_bundle_option_t *options;
+    uint8_t digest[32];
+    size_t bytes;
+    int n;
+
+    (void)state;
+    file_make();
+    assert_ok(rlx_bundle_open(path, 0, &bundle, &diag));
+    assert_string_equal(rlx_bundle_name(bundle), "tiny");
+    assert_string_equal(rlx_bundle_compiler(bundle), "rlx test");
+    assert_int_equal(rlx_bundle_program(bundle)->steps.count, 1);
+    assert_memory_equal(rlx_bundle_constants(bundle, &bytes), constants, sizeof constants);
+    assert_int_equal(bytes, sizeof constants);
+    assert_memory_equal(rlx_bundle_ir_text(bundle, &bytes), "graph tiny\n", 11);
+    rlx_digest_blake2b("graph tiny\n", 11, digest);
+    assert_memory_equal(rlx_bundle_source_digest(bundle), digest, 32);
+    options = rlx_bundle_options(bundle, &n);
+    assert_int_equal(n, 2);
+    assert_string_equal(options[0].key, "max");
+    assert_null(rlx_bundle_signer(bundle));
+    rlx_bundle_segments(bundle, &n);
+    assert_int_equal(n, 5);
+    rlx_bundle_close(bundle);
+}
+
+static void code_runs_from_the_bundle(void **state)
+{
+    rlx_model_t *model;
+    rlx_plan_t *plan;
+    rlx_io_t output = {0};
+
+    (void)state;
+    file_make();
+    assert_ok(rlx_model_open(path, 0, &model, &diag));
+    assert_ok(rlx_plan_get(model, NULL, &plan, &diag));
+    assert_ok(rlx_run(plan, NULL, NULL, &output, NULL, NULL, &diag));
+    assert_int_equal(*(int32_t *)output.tensor.data, 42);
+    free(output.tensor.data);
+    rlx_plan_release(plan);
+    rlx_model_release(model);
+}
+
+static void the_isa_can_be_chosen(void **state)
+{
+    rlx_bundle_t *bundle;
+
+    (void)state;
+    file_make();
+    setenv("RLX_ISA", "x86-64-v3", 1);
+    assert_ok(rlx_bundle_open(path, 0, &bundle, &diag));
+    assert_string_equal(rlx_bundle_code(bundle)->isa, "x86-64-v3");
+    rlx_bundle_close(bundle);
+    setenv("RLX_ISA", "x86-64-v9", 1);
+    assert_refused(rlx_bundle_open(path, 0, &bundle, &diag), RLX_E_BUNDLE_TARGET, "RLX_ISA asks for x86-64-v9");
+    assert_ok(rlx_bundle_open(path, RLX_BUNDLE_SKIP_CODE, &bundle, &diag));
+    assert_null(rlx_bundle_code(bundle));
+    rlx_bundle_close(bundle);
+    unsetenv("RLX_ISA");
+}
+
+static void the_same_parts_give_the_same_bytes(void **state)
+{
+    void *first, *second;
+    size_t n_first, n_second;
+
+    (void)state;
+    file_make();
+    assert_ok(rlx_file_read(path, 1 << 20, &first, &n_first, &diag));
+    file_make();
+    assert_ok(rlx_file_read(path, 1 << 20, &second, &n_second, &diag));
+    assert_int_equal(n_first, n_second);
+    assert_memory_equal(first, second, n_first);
+    free(first);
+    free(second);
+}
+
+static void byte_flip(int fd, off_t at)
+{
+    uint8_t byte;
+
+    assert_int_equal(pread(fd, &byte, 1, at), 1);
+    byte ^= 0x10;
+    assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+}
+
+static void any_damaged_byte_is_found(void **state)
+{
+    struct stat info;
+    int fd;
+
+    (void)state;
+    file_make();
+    fd = open(path, O_RDWR);
+    assert_int_equal(fstat(fd, &info), 0);
+    for (off_t at = 0; at < info.st_size; at += at % 4096 < 700 ? 1 : 97) {
+        rlx_bundle_t *bundle;
+        rlx_diag_t diag = {0};
+
+        byte_flip(fd, at);
+        if (rlx_bundle_open(path, RLX_BUNDLE_NO_STAMP, &bundle, &diag) == RLX_OK)
+            fail_msg("byte %ld may be changed", (long)at);
+        byte_flip(fd, at);
+    }
+    close(fd);
+}
+
+static void a_cut_or_longer_file_is_refused(void **state)
+{
+    rlx_bundle_t *bundle;
+    struct stat info;
+
+    (void)state;
+    file_make();
+    assert_int_equal(stat(path, &info), 0);
+    for (off_t size = info.st_size + 1; size > 0; size = size > 5000 ? size - 3001 : size - 1001) {
+        if (size == info.st_size)
+            continue;
+        file_make();
+        assert_int_equal(truncate(path, size), 0);
+        assert_int_not_equal(rlx_bundle_open(path, 0, &bundle, NULL), RLX_OK);
+    }
+    assert_refused(rlx_bundle_open("/", 0, &bundle, &diag), RLX_E_FILE_OPEN, "not a regular file");
+    assert_refused(rlx_bundle_open("/nowhere/x.rlxb", 0, &bundle, &diag), RLX_E_FILE_OPEN, "No such file");
+}
+
+static void a_newer_major_version_is_named(void **state)
+{
+    rlx_bundle_t *bundle;
+    uint16_t major = 3;
+    int fd;
+
+    (void)state;
+    file_make();
+    fd = open(path, O_RDWR);
+    assert_int_equal(pwrite(fd, &major, 2, 8), 2);
+    close(fd);
+    assert_refused(rlx_bundle_open(path, 0, &bundle, &diag), RLX_E_BUNDLE_VERSION, "format 3.0, this program reads 1.x");
+}
+
+static void a_signature_is_checked(void **state)
+{
+    unsigned char public_key[32], secret_key[64];
+    rlx_bundle_header_t header;
+    rlx_bundle_t *bundle;
+    int fd;
+
+    (void)state;
+    file_make();
+    crypto_sign_keypair(public_key, secret_key);
+    fd = open(path, O_RDWR);
+    assert_int_equal(pread(fd, &header, sizeof header, 0), sizeof header);
+    header.signature_kind = RLX_BUNDLE_SIGNATURE_ED25519;
+    memcpy(header.signer, public_key, 32);
+    crypto_sign_detached(header.signature, NULL, header.manifest_digest, 32, secret_key);
+    assert_int_equal(pwrite(fd, &header, sizeof header, 0), sizeof header);
+    assert_ok(rlx_bundle_open(path, 0, &bundle, &diag));
+    assert_memory_equal(rlx_bundle_signer(bundle), public_key, 32);
+    rlx_bundle_close(bundle);
+    header.signature[5] ^= 1;
+    assert_int_equal(pwrite(fd, &header, sizeof header, 0), sizeof header);
+    close(fd);
+    assert_refused(rlx_bundle_open(path, 0, &bundle, &diag), RLX_E_BUNDLE_DIGEST, "signature does not fit");
+}
+
+/* Sets the file's ctime into the past as far as a test can: it waits until the change is old enough to be stamped. */
+static void a_stamp_spares_hashing_until_the_file_changes(void **state)
+{
+    rlx_bundle_t *bundle;
+    char folder[300];
+    int fd;
+
+    (void)state;
+    snprintf(folder, sizeof folder, "%s-cache", path);
+    setenv("RLX_CACHE_DIR", folder, 1);
+    file_make();
+    assert_ok(rlx_bundle_open(path, 0, &bundle, &diag));
+    rlx_bundle_close(bundle);
+    assert_ok(rlx_bundle_open(path, 0, &bundle, &diag));
+    assert_false(rlx_bundle_stamped(bundle)); /* changed a moment ago: no stamp yet */
+    rlx_bundle_close(bundle);
+    sleep(4);
+    assert_ok(rlx_bundle_open(path, 0, &bundle, &diag));
+    assert_false(rlx_bundle_stamped(bundle));
+    rlx_bundle_close(bundle);
+    assert_ok(rlx_bundle_open(path, 0, &bundle, &diag));
+    assert_true(rlx_bundle_stamped(bundle));
+    rlx_bundle_close(bundle);
+    assert_ok(rlx_bundle_open(path, RLX_BUNDLE_NO_STAMP, &bundle, &diag));
+    assert_false(rlx_bundle_stamped(bundle));
+    rlx_bundle_close(bundle);
+    fd = open(path, O_RDWR);
+    byte_flip(fd, 4096 * 4 + 5);
+    close(fd);
+    assert_int_not_equal(rlx_bundle_open(path, 0, &bundle, NULL), RLX_OK);
+    chmod(folder, 0777);
+    file_make();
+    assert_ok(rlx_bundle_open(path, 0, &bundle, &diag));
+    assert_false(rlx_bundle_stamped(bundle)); /* a folder that others may write is not trusted */
+    rlx_bundle_close(bundle);
+    unsetenv("RLX_CACHE_DIR");
+    snprintf(folder, sizeof folder, "rm -rf '%s-cache'", path);
+    assert_int_equal(system(folder), 0);
+}
+
+static void the_digest_tree_does_not_depend_on_threads(void **state)
+{
+    size_t bytes = 5 * RLX_BUNDLE_LEAF + 17;
+    uint8_t *data = calloc(1, bytes), one[32], many[32], shorter[32];
+
+    (void)state;
+    data[3 * RLX_BUNDLE_LEAF] = 1;
+    assert_true(rlx_bundle_digest_tree(data, bytes, 1, one));
+    for (int threads = 2; threads < 9; threads++) {
+        assert_true(rlx_bundle_digest_tree(data, bytes, threads, many));
+        assert_memory_equal(one, many, 32);
+    }
+    assert_true(rlx_bundle_digest_tree(data, bytes - 1, 4, shorter));
+    assert_memory_not_equal(one, shorter, 32);
+    free(data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_written_comes_back),
+        cmocka_unit_test(code_runs_from_the_bundle),
+        cmocka_unit_test(the_isa_can_be_chosen),
+        cmocka_unit_test(the_same_parts_give_the_same_bytes),
+        cmocka_unit_test(any_damaged_byte_is_found),
+        cmocka_unit_test(a_cut_or_longer_file_is_refused),
+        cmocka_unit_test(a_newer_major_version_is_named),
+        cmocka_unit_test(a_signature_is_checked),
+        cmocka_unit_test(a_stamp_spares_hashing_until_the_file_changes),
+        cmocka_unit_test(the_digest_tree_does_not_depend_on_threads),
+    };
+    int failed;
+
+    snprintf(path, sizeof path, "%s", scratch_path("bundle.rlxb"));
+    unsetenv("RLX_CACHE_DIR");
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    unlink(path);
+    return failed;
+}
