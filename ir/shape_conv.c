@@ -5,6 +5,8 @@
 #include "ir/dispatch.h"
 #include "ir/shape_common.h"
 
+#define LP_MAX 1024 /* largest p of lp_pool */
+
 static rlx_expr_t num(rlx_graph_t *graph, int64_t value) { return rlx_expr_const(graph->exprs, value); }
 
 static bool is_real(rlx_dtype_t dtype) { return rlx_dtype_is_float(dtype); }
@@ -126,8 +128,8 @@ static rlx_status_t shape_pool(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *dia
         RLX_TRY(need_real(op, diag));
     if (rlx_op_attr(op, "kernel") == NULL)
         return rlx_shape_fail(diag, op, RLX_E_ONNX_NODE, "kernel_shape is missing");
-    if (op->kind == RLX_OP_lp_pool && rlx_op_int(op, "p") < 1)
-        return rlx_shape_fail(diag, op, RLX_E_ONNX_NODE, "p is %lld, it must be at least 1", (long long)rlx_op_int(op, "p"));
+    if (op->kind == RLX_OP_lp_pool && (rlx_op_int(op, "p") < 1 || rlx_op_int(op, "p") > LP_MAX))
+        return rlx_shape_fail(diag, op, RLX_E_ONNX_NODE, "p is %lld, allowed are 1 to %d", (long long)rlx_op_int(op, "p"), LP_MAX);
     RLX_TRY(rlx_conv_geometry_read(graph, op, &g, diag));
     dims[0] = op->in[0]->dims[0];
     dims[1] = op->in[0]->dims[1];
