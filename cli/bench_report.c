@@ -138,7 +138,8 @@ static void json_print(const rlx_bench_t *bench, FILE *out)
     fprintf(out, ",\n  \"isa\": \"%s\",\n  \"threads\": %d,\n  \"runs\": %lld,\n  \"seconds\": %.3f,\n", bench->session->isa,
             bench->session->n_threads, (long long)bench->n_runs, bench->seconds);
     fprintf(out, "  \"latency_ms\": {\"min\": %.6f, \"p50\": %.6f, \"p90\": %.6f, \"p99\": %.6f, \"mean\": %.6f},\n",
-            bench->latency_ns[0] / 1e6, rlx_bench_percentile(bench, 50) / 1e6, rlx_bench_percentile(bench, 90) / 1e6, rlx_bench_percentile(bench, 99) / 1e6,
+            bench->latency_ns[0] / 1e6, rlx_bench_percentile(bench, 50) / 1e6,
+            rlx_bench_percentile(bench, 90) / 1e6, rlx_bench_percentile(bench, 99) / 1e6,
             sum / (double)bench->n_runs / 1e6);
     fprintf(out, "  \"flops\": %.0f,\n  \"arena_bytes\": %lld,\n  \"machine\": {\"gflops\": %.3f, \"gbytes_per_s\": %.3f},\n", bench->flops,
             (long long)bench->arena_bytes, bench->machine.gflops, bench->machine.gbytes);

@@ -1,5 +1,5 @@
 /* Layered drawing (Sugiyama's scheme, in its cheapest form): an operator's layer is one below its deepest producer; inside a layer
- * operators stand in the order of their producers' mean position. One sweep, linear in the graph, no backtracking. Constants are not drawn. */
+ * operators stand in the order of their producers' mean position. One sweep, linear in the graph. Constants are not drawn. */
 #include "cli/graph_svg.h"
 
 #include <stdlib.h>
