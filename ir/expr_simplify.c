@@ -83,7 +83,8 @@ static rlx_expr_t make_extremum(rlx_exprs_t *exprs, rlx_expr_op_t op, rlx_expr_t
     return raw(exprs, op, a, b);
 }
 
-/* Sides of a comparison from the difference: terms with positive coefficients left, the others and the constant right. */
+/* Sides of a comparison from the difference: terms with positive coefficients left, the others right; the constant where it stands alone,
+ * else right. */
 static bool make_sides(rlx_exprs_t *exprs, const rlx_linear_t *difference, rlx_expr_t *out_left, rlx_expr_t *out_right)
 {
     rlx_linear_t left = {0}, right = {0};
@@ -97,7 +98,8 @@ static bool make_sides(rlx_exprs_t *exprs, const rlx_linear_t *difference, rlx_e
     }
     if (difference->k == INT64_MIN)
         return false;
-    right.k = -difference->k;
+    left.k = left.n == 0 ? difference->k : 0;
+    right.k = left.n == 0 ? 0 : -difference->k;
     *out_left = rlx_linear_build(exprs, &left);
     *out_right = rlx_linear_build(exprs, &right);
     return *out_left >= 0 && *out_right >= 0;
@@ -176,11 +178,30 @@ static rlx_expr_t make_equal(rlx_exprs_t *exprs, rlx_expr_t a, rlx_expr_t b)
     return raw(exprs, RLX_EXPR_EQ, left, right);
 }
 
+/* difference < 0 where the only term is a division by a constant d > 0: the condition on the dividend. NONE when it is not of that form.
+ *   x/d + k < 0  <=>  x < -k*d        k - x/d < 0  <=>  (k+1)*d - 1 < x */
+static rlx_expr_t make_less_undivided(rlx_exprs_t *exprs, const rlx_linear_t *difference)
+{
+    int64_t d, limit;
+    rlx_expr_t x;
+
+    if (difference->n != 1 || (difference->coef[0] != 1 && difference->coef[0] != -1) || exprs->nodes[difference->term[0]].op != RLX_EXPR_FLOORDIV)
+        return RLX_EXPR_NONE;
+    if (!rlx_expr_is_const(exprs, exprs->nodes[difference->term[0]].b, &d) || d <= 0)
+        return RLX_EXPR_NONE;
+    x = exprs->nodes[difference->term[0]].a;
+    if (difference->coef[0] == 1)
+        return __builtin_mul_overflow(difference->k, -d, &limit) ? RLX_EXPR_NONE : rlx_expr_lt(exprs, x, rlx_expr_const(exprs, limit));
+    if (difference->k == INT64_MAX || __builtin_mul_overflow(difference->k + 1, d, &limit) || limit == INT64_MIN)
+        return RLX_EXPR_NONE;
+    return rlx_expr_lt(exprs, rlx_expr_const(exprs, limit - 1), x);
+}
+
 static rlx_expr_t make_less(rlx_exprs_t *exprs, rlx_expr_t a, rlx_expr_t b)
 {
     rlx_linear_t difference;
     int64_t lo, hi, g;
-    rlx_expr_t left, right;
+    rlx_expr_t left, right, undivided;
 
     if (prove_le(exprs, b, a, PROVE_DEPTH))
         return rlx_expr_const(exprs, 0);
@@ -196,6 +217,9 @@ static rlx_expr_t make_less(rlx_exprs_t *exprs, rlx_expr_t a, rlx_expr_t b)
         return raw(exprs, RLX_EXPR_LT, a, b);
     g = coefficients_divide(&difference);
     difference.k = rlx_int_floordiv(difference.k, g); /* g*t + k < 0 <=> t + floor(k/g) < 0 */
+    undivided = make_less_undivided(exprs, &difference);
+    if (undivided != RLX_EXPR_NONE)
+        return undivided;
     if (!make_sides(exprs, &difference, &left, &right))
         return raw(exprs, RLX_EXPR_LT, a, b);
     return raw(exprs, RLX_EXPR_LT, left, right);

@@ -102,6 +102,13 @@ static void bounds_decide(void **state)
     assert_int_equal(rlx_expr_min(e, rlx_expr_max(e, rlx_expr_sub(e, n, k(1)), k(0)), n), rlx_expr_max(e, rlx_expr_sub(e, n, k(1)), k(0)));
 }
 
+static void comparisons_lose_their_division(void **state)
+{
+    (void)state;
+    assert_int_equal(rlx_expr_lt(e, k(0), halved(halved(n))), rlx_expr_lt(e, k(0), n));
+    assert_text(rlx_expr_lt(e, rlx_expr_floordiv(e, n, k(4)), k(3)), "n<12");
+}
+
 static void equality_multiplies_out(void **state)
 {
     rlx_expr_t left = rlx_expr_mul(e, rlx_expr_add(e, h, k(1)), rlx_expr_add(e, w, k(2)));
@@ -268,6 +275,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(division_takes_out_multiples, setup, teardown),
         cmocka_unit_test_setup_teardown(strided_layers_join, setup, teardown),
         cmocka_unit_test_setup_teardown(bounds_decide, setup, teardown),
+        cmocka_unit_test_setup_teardown(comparisons_lose_their_division, setup, teardown),
         cmocka_unit_test_setup_teardown(equality_multiplies_out, setup, teardown),
         cmocka_unit_test_setup_teardown(selects_fold, setup, teardown),
         cmocka_unit_test_setup_teardown(overflow_is_an_error, setup, teardown),
