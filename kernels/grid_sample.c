@@ -38,6 +38,7 @@ static int64_t padded(const rlx_grid_sample_params_t *p, double i, int64_t exten
 }
 
 #define CUBIC_A (-0.75)
+#define rlx_number_round_f64(x) (x)
 
 /* Taps of normalised coordinate `n` along an extent. The arithmetic is that of T: the macro rounds where T is float. */
 #define GRID_TAPS(T, suffix)                                                                                                        \
@@ -64,7 +65,7 @@ static int64_t padded(const rlx_grid_sample_params_t *p, double i, int64_t exten
         if ((x < low || x > high) && p->padding == RLX_PAD_BORDER)                                                                  \
             x = x < 0 ? 0 : x > length - 1 ? length - 1 : x;                                                                        \
         else if ((x < low || x > high) && p->padding == RLX_PAD_REFLECTION)                                                         \
-            x = (T)reflect((double)x, (double)low, (double)high);                                                                   \
+            x = (T)rlx_number_round_##suffix(reflect((double)x, (double)low, (double)high));                                        \
         T first = (T)__builtin_floor((double)x);                                                                                    \
         if (p->mode == RLX_RESIZE_NEAREST) {                                                                                        \
             taps.weight[0] = 1;                                                                                                     \

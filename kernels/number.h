@@ -135,6 +135,13 @@ static inline void rlx_number_store_i64(int64_t dtype, void *base, int64_t first
 
 #undef RLX_NUMBER_PUT
 
+/* Rounds to f32. Not inlined: gcc 12 drops the rounding of (double)(float)x where it vectorises two of them. */
+static __attribute__((noinline, unused)) double rlx_number_round_f32(double value)
+{
+    float narrow = (float)value;
+    return (double)narrow;
+}
+
 /* Toward zero; NaN gives 0, values past the range its end. */
 static inline int64_t rlx_number_trunc(double value)
 {

@@ -9,7 +9,7 @@
 typedef struct resize_dim {
     const rlx_resize_table_params_t *p;
     double scale, in, out, width; /* width: in * scale, the exact output extent before rounding down */
-    double roi_begin, roi_end;
+    double roi_span, roi_offset; /* computed in the type of roi */
     int exact;
 } resize_dim_t;
 
@@ -23,16 +23,20 @@ static double roi_at(int64_t dtype, const void *roi, int64_t i)
     return (double)value;
 }
 
+static double roi_round(int64_t dtype, double value) { return dtype == RLX_KD_F64 ? value : rlx_number_round_f32(value); }
+
 static resize_dim_t dim_begin(const rlx_resize_table_params_t *p, int d, const void *roi)
 {
-    resize_dim_t dim = {.p = p, .in = (double)p->in[d], .out = (double)p->out[d], .roi_end = 1};
+    resize_dim_t dim = {.p = p, .in = (double)p->in[d], .out = (double)p->out[d]};
 
     dim.exact = p->scale[d] == 0 && p->scale_num[d] == p->out[d] && p->scale_den[d] == p->in[d];
     dim.scale = p->scale[d] != 0 ? rlx_param_f64(p->scale[d]) : (double)p->scale_num[d] / (double)p->scale_den[d];
     dim.width = dim.exact ? dim.out : dim.scale * dim.in;
+    dim.roi_span = 1;
     if (roi && p->roi_begin[d] >= 0) {
-        dim.roi_begin = roi_at(p->roi_dtype, roi, p->roi_begin[d]);
-        dim.roi_end = roi_at(p->roi_dtype, roi, p->roi_end[d]);
+        double begin = roi_at(p->roi_dtype, roi, p->roi_begin[d]);
+        dim.roi_span = roi_round(p->roi_dtype, roi_at(p->roi_dtype, roi, p->roi_end[d]) - begin);
+        dim.roi_offset = roi_round(p->roi_dtype, begin * (dim.in - 1));
     }
     return dim;
 }
@@ -54,14 +58,13 @@ static double coordinate(const resize_dim_t *dim, double o)
     if (coord == RLX_COORD_ASYMMETRIC)
         return dim->exact ? o * dim->in / dim->out : o / dim->scale;
     if (coord == RLX_COORD_TF_CROP_AND_RESIZE) {
-        double span = dim->roi_end - dim->roi_begin;
-        double at = dim->width == 1 ? span * (dim->in - 1) / 2 : o * span * (dim->in - 1) / (dim->width - 1);
-        return at + dim->roi_begin * (dim->in - 1);
+        double at = dim->width == 1 ? dim->roi_span * (dim->in - 1) / 2 : o * dim->roi_span * (dim->in - 1) / (dim->width - 1);
+        return at + dim->roi_offset;
     }
     if (coord == RLX_COORD_PYTORCH_HALF_PIXEL && dim->width == 1)
         return -0.5;
-    if (coord == RLX_COORD_HALF_PIXEL_SYMMETRIC)
-        return dim->in / 2 * (1 - dim->out / dim->width) + half_pixel(dim, o);
+    if (coord == RLX_COORD_HALF_PIXEL_SYMMETRIC && !dim->exact)
+        return dim->in / 2 * (1 - dim->out / dim->width) + (o + 0.5) / dim->scale - 0.5;
     return half_pixel(dim, o);
 }
 

@@ -33,7 +33,7 @@ typedef struct region {
 } region_t;
 
 /* Rounds to the computation's type. */
-static double as(int64_t dtype, double value) { return dtype == RLX_KD_F64 ? value : (double)(float)value; }
+static double as(int64_t dtype, double value) { return dtype == RLX_KD_F64 ? value : rlx_number_round_f32(value); }
 
 static region_t region_of(const rlx_roi_align_params_t *p, const void *rois, int64_t roi)
 {
