@@ -236,6 +236,7 @@ static rlx_op_t *inline_producer(rlx_graph_t *graph, rlx_op_t *op, rlx_value_t *
         merge_chain(graph, &merge, op, value, merge.chain.n_steps - 1);
     if (merge.full)
         return NULL;
+    out->producer = NULL; /* changes hands */
     fused = rlx_graph_op(graph, op, RLX_OP_fused, op->name, merge.n_operands, merge.operands, 1, &out);
     fused->source = op->source;
     chain = rlx_graph_alloc(graph, sizeof *chain);

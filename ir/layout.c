@@ -167,10 +167,13 @@ static void visit_elementwise(layouts_t *l, rlx_op_t *op)
 
 static bool concat_carries(const rlx_graph_t *graph, const rlx_op_t *op)
 {
-    int64_t axis = rlx_op_int(op, "axis");
+    int64_t axis;
     int blocked = 0;
 
-    if (op->kind != RLX_OP_concat || !blockable(op->out[0]) || (axis != 1 && axis != 1 - op->out[0]->rank))
+    if (op->kind != RLX_OP_concat || !blockable(op->out[0]))
+        return false;
+    axis = rlx_op_int(op, "axis");
+    if (axis != 1 && axis != 1 - op->out[0]->rank)
         return false;
     for (int i = 0; i < op->n_in; ++i) {
         int64_t channels;
@@ -262,6 +265,7 @@ static void settle_outputs(layouts_t *l)
                 op->out[k] = blocked;
         blocked->producer = op;
         value->layout = RLX_LAYOUT_ROW_MAJOR;
+        value->producer = NULL; /* changes hands */
         reorder = rlx_graph_op(l->graph, op->next, RLX_OP_reorder, value->name, 1, &blocked, 1, &value);
         reorder->source = op->source;
         rlx_op_set_int(l->graph, reorder, "to", RLX_LAYOUT_ROW_MAJOR);
