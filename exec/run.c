@@ -43,7 +43,8 @@ static rlx_status_t region_memory(rlx_run_state_t *run, uint32_t region)
     staging_at = total;
     if (!sum_aligned(&total, staging))
         goto overflow;
-    RLX_TRY(rlx_arena_get(&run->model->arenas, (size_t)total, &run->arenas[region], run->diag));
+    RLX_TRY(rlx_arena_get(&run->model->arenas, (size_t)total + ALIGN, /* never empty: operands of no bytes need a base too */
+                          &run->arenas[region], run->diag));
     run->scratch = run->arenas[region].data + scratch_at;
     run->staging = run->arenas[region].data + staging_at;
     if (region == 0) {
