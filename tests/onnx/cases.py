@@ -25,6 +25,8 @@ def disagreement(runs):
 
 
 def values(run, meta, folder):
+    if not (folder / "output.npz").exists():  # nocrash: any answer will do
+        return None
     with numpy.load(folder / "output.npz") as want:
         for name in want.files:
             if name in meta["open_outputs"]:

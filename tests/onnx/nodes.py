@@ -14,6 +14,13 @@ import harness
 
 DATA = pathlib.Path(onnx.__file__).parent / "backend" / "test" / "data" / "node"
 RANDOM = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"}
+# Tests whose expected output cannot be met to the usual 1e-3 relative, 1e-7 absolute: name prefix -> (relative, absolute or None, reason).
+# None: only type and shape are compared.
+LOOSE = {
+    "test_qlinearmatmul_2D_int8_": (None, None, "the expected value wraps around (276 became 20) where the operator saturates"),
+    "test_qlinearmatmul_3D_int8_": (None, None, "the expected value wraps around where the operator saturates"),
+    "test_dft_inverse": (1e-3, 1e-6, "sums of a hundred terms near zero in single precision"),
+}
 TYPES = {1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 16}
 
 
@@ -73,7 +80,8 @@ def fault(case, refused):
     for name, want in case.expected.items():
         if name not in case.outputs:
             return f"no output '{name}'"
-        text = harness.difference(case.outputs[name], want, 1e-3, 1e-7)
+        rtol, atol, _ = next((rule for prefix, rule in LOOSE.items() if case.name.startswith(prefix)), (1e-3, 1e-7, ""))
+        text = harness.difference(case.outputs[name], want, rtol, atol)
         if text is not None:
             return f"output '{name}': {text}"
     return None

