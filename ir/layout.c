@@ -1,6 +1,6 @@
-/* Propagation of the blocked layout C16. Convolutions start it; element-wise ops, pools, channel concats, spatial means and resizes carry
- * it on; everything else reads row-major. A reorder stands only where the two meet, once per value and direction. Keeps every bit: layouts
- * move elements, orders of reduction are logical.
+/* Propagation of the blocked layout C16. Convolutions start it; element-wise ops, pools, channel concats and splits, spatial means and
+ * resizes carry it on; everything else reads row-major. A reorder stands only where the two meet, once per value and direction. Keeps every
+ * bit: layouts move elements, orders of reduction are logical.
  *
  * One forward walk: an op sees the layouts its operands already have. */
 #include <string.h>
@@ -165,24 +165,27 @@ static void visit_elementwise(layouts_t *l, rlx_op_t *op)
     op->out[0]->layout = RLX_LAYOUT_C16;
 }
 
-static bool concat_carries(const rlx_graph_t *graph, const rlx_op_t *op)
+static bool is_channel_axis(const rlx_op_t *op, const rlx_value_t *value)
 {
-    int64_t axis;
+    int64_t axis = rlx_op_int(op, "axis");
+
+    return axis == 1 || axis == 1 - value->rank;
+}
+
+static bool concat_carries(const rlx_op_t *op)
+{
     int blocked = 0;
 
-    if (op->kind != RLX_OP_concat || !blockable(op->out[0]))
+    if (op->kind != RLX_OP_concat || !blockable(op->out[0]) || !is_channel_axis(op, op->out[0]))
         return false;
-    axis = rlx_op_int(op, "axis");
-    if (axis != 1 && axis != 1 - op->out[0]->rank)
-        return false;
-    for (int i = 0; i < op->n_in; ++i) {
-        int64_t channels;
-
-        if (!rlx_expr_is_const(graph->exprs, op->in[i]->dims[1], &channels) || (channels % 16 != 0 && i + 1 < op->n_in))
-            return false;
+    for (int i = 0; i < op->n_in; ++i)
         blocked += op->in[i]->layout == RLX_LAYOUT_C16;
-    }
     return blocked * 2 > op->n_in;
+}
+
+static bool split_carries(const rlx_op_t *op)
+{
+    return op->kind == RLX_OP_split && blockable(op->in[0]) && op->in[0]->layout == RLX_LAYOUT_C16 && is_channel_axis(op, op->in[0]);
 }
 
 /* A mean over exactly the spatial axes, kept. */
@@ -234,7 +237,11 @@ static void visit(layouts_t *l, rlx_op_t *op)
         visit_conv(l, op, input_row_major);
     } else if (elementwise_carries(l->graph, op)) {
         visit_elementwise(l, op);
-    } else if (concat_carries(l->graph, op)) {
+    } else if (split_carries(op)) {
+        for (int i = 0; i < op->n_out; ++i)
+            if (op->out[i] != NULL)
+                op->out[i]->layout = RLX_LAYOUT_C16;
+    } else if (concat_carries(op)) {
         for (int i = 0; i < op->n_in; ++i)
             operand_as(l, op, i, RLX_LAYOUT_C16);
         op->out[0]->layout = RLX_LAYOUT_C16;

@@ -88,24 +88,26 @@ static rlx_status_t lower_part(rlx_builder_t *builder, const rlx_op_t *op, const
     return rlx_strided_lower(builder, op, &strided, into ? part : whole, into ? whole : part, diag);
 }
 
-/* C16 along channels: whole blocks of 16 channels follow each other, so each part is one run per image. */
-static rlx_status_t lower_concat_blocked(rlx_builder_t *builder, const rlx_op_t *op, const rlx_value_t *part, rlx_expr_t offset, rlx_diag_t *diag)
+/* C16 along channels: channels [from, from + count) of `in` to `to` of `out`. */
+static rlx_status_t lower_channels(rlx_builder_t *builder, const rlx_op_t *op, const rlx_value_t *in, rlx_expr_t from, const rlx_value_t *out,
+                                   rlx_expr_t to, rlx_expr_t count, rlx_diag_t *diag)
 {
     rlx_graph_t *graph = rlx_builder_graph(builder);
     rlx_exprs_t *e = graph->exprs;
-    const rlx_value_t *out = op->out[0];
+    rlx_step_t *step = rlx_step_begin(builder, op, RLX_K_channels_c16, RLX_WORDS(rlx_channels_c16_params_t));
     rlx_expr_t lanes = num(graph, 16);
-    rlx_expr_t block = rlx_expr_mul(e, rlx_shape_product(graph, out->dims, 2, out->rank), lanes);
-    rlx_expr_t part_run = rlx_expr_mul(e, rlx_expr_ceildiv(e, part->dims[1], lanes), block);
-    rlx_expr_t out_run = rlx_expr_mul(e, rlx_expr_ceildiv(e, out->dims[1], lanes), block);
-    rlx_strided_t strided;
+    rlx_expr_t blocks = rlx_expr_sub(e, rlx_expr_ceildiv(e, rlx_expr_add(e, to, count), lanes), rlx_expr_floordiv(e, to, lanes));
 
-    rlx_strided_init(graph, &strided);
-    strided.out_offset = rlx_expr_mul(e, rlx_expr_floordiv(e, offset, lanes), block);
-    rlx_strided_axis(&strided, out->dims[0], part_run, out_run);
-    rlx_strided_axis(&strided, rlx_expr_ceildiv(e, part->dims[1], lanes), block, block);
-    rlx_strided_axis(&strided, block, num(graph, 1), num(graph, 1));
-    return rlx_strided_lower(builder, op, &strided, part, out, diag);
+    rlx_step_in(step, in);
+    rlx_step_out(step, out);
+    rlx_step_param(step, RLX_WORD(rlx_channels_c16_params_t, n), in->dims[0]);
+    rlx_step_param(step, RLX_WORD(rlx_channels_c16_params_t, spatial), rlx_shape_product(graph, in->dims, 2, in->rank));
+    rlx_step_param(step, RLX_WORD(rlx_channels_c16_params_t, in_channels), in->dims[1]);
+    rlx_step_param(step, RLX_WORD(rlx_channels_c16_params_t, out_channels), out->dims[1]);
+    rlx_step_param(step, RLX_WORD(rlx_channels_c16_params_t, from), from);
+    rlx_step_param(step, RLX_WORD(rlx_channels_c16_params_t, to), to);
+    rlx_step_param(step, RLX_WORD(rlx_channels_c16_params_t, count), count);
+    return rlx_step_end(step, rlx_expr_mul(e, in->dims[0], blocks), RLX_EXPR_NONE, RLX_EXPR_NONE, diag);
 }
 
 static rlx_status_t lower_concat(rlx_builder_t *builder, const rlx_op_t *op, rlx_diag_t *diag)
@@ -119,7 +121,7 @@ static rlx_status_t lower_concat(rlx_builder_t *builder, const rlx_op_t *op, rlx
         const rlx_value_t *part = op->in[i];
 
         if (out->layout == RLX_LAYOUT_C16)
-            RLX_TRY(lower_concat_blocked(builder, op, part, offset, diag));
+            RLX_TRY(lower_channels(builder, op, part, num(graph, 0), out, offset, part->dims[1], diag));
         else
             RLX_TRY(lower_part(builder, op, part, out, axis, offset, true, diag));
         offset = rlx_expr_add(graph->exprs, offset, part->dims[axis]);
@@ -154,7 +156,9 @@ static rlx_status_t lower_split(rlx_builder_t *builder, const rlx_op_t *op, rlx_
 
     for (int i = 0; i < op->n_out; ++i) {
         RLX_TRY(split_extent(graph, op, axis, i, &extent, diag));
-        if (op->out[i] != NULL)
+        if (op->out[i] != NULL && op->in[0]->layout == RLX_LAYOUT_C16)
+            RLX_TRY(lower_channels(builder, op, op->in[0], offset, op->out[i], num(graph, 0), extent, diag));
+        else if (op->out[i] != NULL)
             RLX_TRY(lower_part(builder, op, op->out[i], op->in[0], axis, offset, false, diag));
         offset = rlx_expr_add(graph->exprs, offset, extent);
     }

@@ -43,4 +43,10 @@ typedef struct rlx_to_c16_params {
 } rlx_to_c16_params_t;
 typedef rlx_to_c16_params_t rlx_from_c16_params_t;
 
+/* channels_c16: channels [from, from + count) of a C16 tensor to channels [to, to + count) of another; `spatial` cells a channel.
+ * Tile: one (n, destination block). */
+typedef struct rlx_channels_c16_params {
+    int64_t n, spatial, in_channels, out_channels, from, to, count;
+} rlx_channels_c16_params_t;
+
 #endif
