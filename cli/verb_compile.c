@@ -78,7 +78,24 @@ static rlx_status_t request_parse(int argc, char **argv, compile_request_t *requ
     return request_record(request, "opt-level", level_texts[request->options.opt_level], diag);
 }
 
-/* FILE.rlxb as it is; else a folder, made if missing, and in it the model's name. Owned by the caller. */
+/* Makes the folder that `path` lies in. */
+static rlx_status_t parent_make(const char *path, rlx_diag_t *diag)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder;
+    rlx_status_t status;
+
+    if (slash == NULL || slash == path)
+        return RLX_OK;
+    folder = strndup(path, (size_t)(slash - path));
+    if (folder == NULL)
+        return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
+    status = rlx_cli_folder_make(folder, diag);
+    free(folder);
+    return status;
+}
+
+/* FILE.rlxb as it is; else a folder and in it the model's name. Folders are made if missing. Owned by the caller. */
 static rlx_status_t output_path(const compile_request_t *request, char **out_path, rlx_diag_t *diag)
 {
     const char *slash = strrchr(request->model, '/'), *stem = slash != NULL ? slash + 1 : request->model, *dot = strrchr(stem, '.');
@@ -87,7 +104,7 @@ static rlx_status_t output_path(const compile_request_t *request, char **out_pat
 
     if (n > 5 && strcmp(request->output + n - 5, ".rlxb") == 0) {
         *out_path = strdup(request->output);
-        return *out_path != NULL ? RLX_OK : rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
+        return *out_path != NULL ? parent_make(*out_path, diag) : rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
     }
     RLX_TRY(rlx_cli_folder_make(request->output, diag));
     if (asprintf(out_path, "%s/%.*s.rlxb", request->output, stem_bytes, stem) < 0)
