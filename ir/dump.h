@@ -18,7 +18,7 @@ typedef struct rlx_dump {
 void rlx_dump_init(rlx_dump_t *dump, const rlx_graph_t *graph, FILE *out);
 void rlx_dump_fini(rlx_dump_t *dump);
 void rlx_dump_expr(const rlx_dump_t *dump, rlx_expr_t expr);
-/* "f32[batch,64,56,56]{C16}". */
+/* "f32[batch,64,56,56]{c16}". */
 void rlx_dump_type(const rlx_dump_t *dump, const rlx_value_t *value);
 /* "%7", or "_" for NULL. */
 void rlx_dump_ref(const rlx_dump_t *dump, const rlx_value_t *value);
