@@ -21,11 +21,6 @@ static bool blockable(const rlx_value_t *value)
     return value != NULL && value->dtype == RLX_F32 && (value->rank == 3 || value->rank == 4);
 }
 
-static bool is_extent(const rlx_graph_t *graph, const rlx_value_t *value, int axis, int64_t extent)
-{
-    return rlx_expr_is(graph->exprs, value->dims[axis], extent);
-}
-
 /* A constant [N,C,spatial...] in C16; lanes past C are zero. */
 static rlx_value_t *block_constant(layouts_t *l, const rlx_value_t *value)
 {
@@ -95,18 +90,9 @@ static void operand_as(layouts_t *l, rlx_op_t *op, int index, rlx_layout_t layou
         rlx_op_set_input(op, index, as_layout(l, op->in[index], layout, op));
 }
 
-static bool same_dims(const rlx_value_t *a, const rlx_value_t *b)
-{
-    if (a->rank != b->rank)
-        return false;
-    for (int i = 0; i < a->rank; ++i)
-        if (a->dims[i] != b->dims[i])
-            return false;
-    return true;
-}
-
-/* How an operand of an element-wise op stands to the blocked output. */
-typedef enum role { ROLE_FULL, ROLE_CHANNEL, ROLE_SCALAR, ROLE_MISFIT } role_t;
+/* How an operand of an element-wise op stands to the blocked output: blocked itself (any axis but the channels may broadcast), a scalar, or
+ * neither. */
+typedef enum role { ROLE_BLOCKED, ROLE_SCALAR, ROLE_MISFIT } role_t;
 
 static role_t operand_role(const rlx_graph_t *graph, const rlx_value_t *operand, const rlx_value_t *out)
 {
@@ -116,16 +102,7 @@ static role_t operand_role(const rlx_graph_t *graph, const rlx_value_t *operand,
         return ROLE_MISFIT;
     if (rlx_expr_is_const(graph->exprs, rlx_value_count(graph, operand), &count) && count == 1)
         return ROLE_SCALAR;
-    if (same_dims(operand, out))
-        return ROLE_FULL;
-    if (operand->rank != out->rank || operand->dims[1] != out->dims[1])
-        return ROLE_MISFIT;
-    if (operand->dims[0] != out->dims[0] && !is_extent(graph, operand, 0, 1))
-        return ROLE_MISFIT;
-    for (int i = 2; i < out->rank; ++i)
-        if (!is_extent(graph, operand, i, 1))
-            return ROLE_MISFIT;
-    return ROLE_CHANNEL;
+    return operand->rank == out->rank && operand->dims[1] == out->dims[1] ? ROLE_BLOCKED : ROLE_MISFIT;
 }
 
 static bool all_f32(const rlx_op_t *op)
@@ -152,7 +129,7 @@ static bool elementwise_carries(const rlx_graph_t *graph, const rlx_op_t *op)
 
         if (role == ROLE_MISFIT)
             return false;
-        seen |= role == ROLE_FULL && op->in[i]->layout == RLX_LAYOUT_C16;
+        seen |= role == ROLE_BLOCKED && op->in[i]->layout == RLX_LAYOUT_C16;
     }
     return seen;
 }

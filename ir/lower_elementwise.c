@@ -1,6 +1,7 @@
 /* Lowers element-wise ops and fused chains of them to one step of the elementwise kernel. A single op is a chain of one.
  *
- * The index space is the output's: row-major extents, or [N, C/16, spatial, 16] when the output is blocked. */
+ * The index space is the output's: row-major extents, or [N, C/16, spatial..., 16] when the output is blocked;
+ * the kernel merges what is contiguous. */
 #include "ir/dispatch.h"
 #include "ir/elementwise_code.h"
 #include "ir/shape_common.h"
@@ -27,10 +28,8 @@ static space_t space_of(const rlx_graph_t *graph, const rlx_value_t *out)
         space.dims[i] = out->dims[i];
     if (!space.blocked)
         return space;
-    space.rank = 4;
     space.dims[1] = channel_blocks(graph, out);
-    space.dims[2] = rlx_shape_product(graph, out->dims, 2, out->rank);
-    space.dims[3] = num(graph, 16);
+    space.dims[space.rank++] = num(graph, 16);
     return space;
 }
 
@@ -42,28 +41,21 @@ static bool is_scalar(const rlx_graph_t *graph, const rlx_value_t *value)
     return true;
 }
 
-/* Strides of a blocked operand over [N, C/16, spatial, 16]: of the output's shape, or of shape [N or 1, C, 1...]. */
-static bool blocked_strides(const rlx_graph_t *graph, const rlx_value_t *value, const rlx_value_t *out, rlx_expr_t strides[4])
+/* Strides of a blocked operand over [N, C/16, spatial..., 16]; every axis but the channels may broadcast, at run time too. */
+static bool blocked_strides(const rlx_graph_t *graph, const rlx_value_t *value, const rlx_value_t *out, rlx_expr_t strides[RLX_RANK_MAX])
 {
     rlx_exprs_t *e = graph->exprs;
-    rlx_expr_t zero = num(graph, 0), lanes = num(graph, 16), spatial;
-    bool same = true, single = true;
+    rlx_expr_t stride = num(graph, 16);
 
     if (value->layout != RLX_LAYOUT_C16 || value->rank != out->rank || value->dims[1] != out->dims[1])
         return false;
-    for (int i = 2; i < out->rank; ++i) {
-        same = same && value->dims[i] == out->dims[i];
-        single = single && rlx_expr_is(e, value->dims[i], 1);
+    strides[out->rank] = num(graph, 1);
+    for (int i = out->rank - 1; i >= 0; --i) {
+        rlx_expr_t single = rlx_expr_eq(e, value->dims[i], num(graph, 1));
+
+        strides[i] = i == 1 || value->dims[i] == out->dims[i] ? stride : rlx_expr_select(e, single, num(graph, 0), stride);
+        stride = rlx_expr_mul(e, stride, i == 1 ? channel_blocks(graph, value) : value->dims[i]);
     }
-    if (!same && !single)
-        return false;
-    spatial = rlx_expr_mul(e, rlx_shape_product(graph, value->dims, 2, value->rank), lanes);
-    strides[0] = rlx_expr_mul(e, channel_blocks(graph, value), spatial);
-    if (value->dims[0] != out->dims[0])
-        strides[0] = rlx_expr_select(e, rlx_expr_eq(e, value->dims[0], num(graph, 1)), zero, strides[0]);
-    strides[1] = spatial;
-    strides[2] = same ? lanes : zero;
-    strides[3] = num(graph, 1);
     return true;
 }
 
