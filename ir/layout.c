@@ -117,13 +117,40 @@ static bool all_f32(const rlx_op_t *op)
     return true;
 }
 
-static bool elementwise_carries(const rlx_graph_t *graph, const rlx_op_t *op)
+/* A constant of lower rank, seen with leading axes of extent 1: [C,1,1] is [1,C,1,1]. */
+static rlx_value_t *lift_constant(rlx_graph_t *graph, rlx_value_t *value, int rank)
 {
+    int64_t dims[RLX_RANK_MAX], lifted[RLX_RANK_MAX];
+
+    rlx_value_dims_const(graph, value, dims);
+    for (int i = 0; i < rank; ++i)
+        lifted[i] = i < rank - value->rank ? 1 : dims[i - (rank - value->rank)];
+    return rlx_graph_const(graph, value->name, value->dtype, rank, lifted, value->data, true);
+}
+
+/* Constants that vary along channels get the rank of the output, so that they can be blocked. */
+static void lift_operands(layouts_t *l, rlx_op_t *op)
+{
+    const rlx_value_t *out = op->out[0];
+
+    for (int i = 0; i < op->n_in; ++i) {
+        rlx_value_t *value = op->in[i];
+
+        if (value != NULL && value->data != NULL && value->layout == RLX_LAYOUT_ROW_MAJOR && value->rank == out->rank - 1 && value->rank > 1 &&
+            value->dims[0] == out->dims[1])
+            rlx_op_set_input(op, i, lift_constant(l->graph, value, out->rank));
+    }
+}
+
+static bool elementwise_carries(layouts_t *l, rlx_op_t *op)
+{
+    const rlx_graph_t *graph = l->graph;
     const rlx_value_t *out = op->out[0];
     bool seen = false;
 
     if ((rlx_op_info(op->kind)->traits & RLX_TRAIT_ELEMENTWISE) == 0 || op->n_out != 1 || !blockable(out) || !all_f32(op))
         return false;
+    lift_operands(l, op);
     for (int i = 0; i < op->n_in; ++i) {
         role_t role = op->in[i] != NULL ? operand_role(graph, op->in[i], out) : ROLE_SCALAR;
 
@@ -212,7 +239,7 @@ static void visit(layouts_t *l, rlx_op_t *op)
 
     if (rlx_conv_wants_c16(l->graph, op, &input_row_major) && (!is_pool(op) || op->in[0]->layout == RLX_LAYOUT_C16)) {
         visit_conv(l, op, input_row_major);
-    } else if (elementwise_carries(l->graph, op)) {
+    } else if (elementwise_carries(l, op)) {
         visit_elementwise(l, op);
     } else if (split_carries(op)) {
         for (int i = 0; i < op->n_out; ++i)
