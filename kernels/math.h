@@ -94,13 +94,17 @@ RLX_MATH float rlx_math_exp_nearf(float x)
 
 RLX_MATH float rlx_math_expf(float x)
 {
-    float c = x > 89 ? 89 : x, n, r, p, half;
+    float c = x > 89 ? 89 : x, magic, n, r, p;
+    uint32_t half;
 
     c = c < -104 ? -104 : c;
-    r = rlx_math_exp_reducef(c, &n);
+    magic = __builtin_fmaf(c, 1.44269504088896341f, RLX_MATH_MAGICF);
+    n = magic - RLX_MATH_MAGICF;
+    r = __builtin_fmaf(n, -1.42860677e-6f, __builtin_fmaf(n, -0.693145752f, c));
     p = __builtin_fmaf(__builtin_fmaf(rlx_math_exp_tailf(r), r, 1), r, 1);
-    half = __builtin_fmaf(n, 0.5f, RLX_MATH_MAGICF) - RLX_MATH_MAGICF;
-    return p * rlx_math_exp2_intf(half) * rlx_math_exp2_intf(n - half);
+    /* 2^n in two factors, so that subnormal results are rounded once; `half` is the exponent field of floor(n / 2) */
+    half = rlx_math_bitsf(magic) << 22 & 0xff800000u;
+    return p * rlx_math_from_bitsf(half + (127u << 23)) * rlx_math_from_bitsf((rlx_math_bitsf(magic) << 23) - half + (127u << 23));
 }
 
 RLX_MATH float rlx_math_expm1f(float x)
@@ -187,7 +191,7 @@ RLX_MATH float rlx_math_tanhf(float x)
     return t > 0.625f ? __builtin_copysignf(big, x) : __builtin_fmaf(p, x, x);
 }
 
-/* erfc(t), meant for t > 0.92; under 1e-8 absolute error beyond 4. */
+/* erfc(t), meant for t > 0.92; under 1e-8 absolute error beyond 4, 0 beyond 9.3. */
 RLX_MATH float rlx_math_erfc_farf(float t)
 {
     float c = t > 11 ? 11 : t, s = c * c;
@@ -197,7 +201,8 @@ RLX_MATH float rlx_math_erfc_farf(float t)
     r = __builtin_fmaf(r, c, -1.06777877e-1f);
     r = __builtin_fmaf(r, c, -6.34846687e-1f);
     r = __builtin_fmaf(r, c, -1.28717512e-1f);
-    return rlx_math_expf(__builtin_fmaf(r, c, -c));
+    r = __builtin_fmaf(r, c, -c);
+    return r < -87 ? 0 : rlx_math_exp_nearf(r);
 }
 
 RLX_MATH float rlx_math_erf_nearf(float x)
