@@ -69,8 +69,8 @@ rlx_status_t rlx_bundle_write(const char *path, const rlx_bundle_parts_t *parts,
 typedef struct rlx_bundle rlx_bundle_t;
 
 enum {
-    RLX_BUNDLE_NO_STAMP = 1u << 0,     /* hash the constants even if a stamp vouches for them; leave no stamp */
-    RLX_BUNDLE_SKIP_CODE = 1u << 1,    /* for inspection: no code object is picked, any machine will do */
+    RLX_BUNDLE_NO_STAMP = 1u << 0,  /* hash the constants even if a stamp vouches for them; leave no stamp */
+    RLX_BUNDLE_SKIP_CODE = 1u << 1, /* for inspection: no code object is picked, any machine will do */
 };
 
 /* Opens, verifies and maps. Constants are hashed by up to `RLX_BUNDLE_HASHERS` threads, or skipped when RLX_CACHE_DIR holds a stamp of the
@@ -82,9 +82,9 @@ void rlx_bundle_close(rlx_bundle_t *bundle);
 /* All borrowed until close. */
 const char *rlx_bundle_name(const rlx_bundle_t *bundle);
 const char *rlx_bundle_compiler(const rlx_bundle_t *bundle);
-const rlx_program_header_t *rlx_bundle_program(const rlx_bundle_t *bundle); /* passed rlx_program_check */
+const rlx_program_header_t *rlx_bundle_program(const rlx_bundle_t *bundle);      /* passed rlx_program_check */
 const void *rlx_bundle_constants(const rlx_bundle_t *bundle, size_t *out_bytes); /* out_bytes may be NULL */
-const char *rlx_bundle_ir_text(const rlx_bundle_t *bundle, size_t *out_bytes); /* not NUL-terminated */
+const char *rlx_bundle_ir_text(const rlx_bundle_t *bundle, size_t *out_bytes);   /* not NUL-terminated */
 const rlx_bundle_option_t *rlx_bundle_options(const rlx_bundle_t *bundle, int *out_count);
 const uint8_t *rlx_bundle_source_digest(const rlx_bundle_t *bundle);   /* BLAKE2b-256 of the canonical IR text */
 const uint8_t *rlx_bundle_manifest_digest(const rlx_bundle_t *bundle); /* names the bundle: it covers every byte of it */

@@ -1,5 +1,5 @@
-/* Code objects run from a sealed memfd: bytes that nobody can change any more, digested after sealing and before anything in them is read. The
- * mapping is read and execute, never writable. */
+/* Code objects run from a sealed memfd: bytes that nobody can change any more, digested after sealing and before anything in them is read.
+ * The mapping is read and execute, never writable. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -49,7 +49,8 @@ static rlx_status_t index_check(const rlx_bundle_mapped_code_t *code, rlx_bundle
         (uint64_t)header->image_offset + header->image_bytes != code->map_bytes)
         return rlx_fail(diag, RLX_E_BUNDLE_MALFORMED, "code for %s: the image lies outside its segment", image->isa);
     for (uint32_t i = 0; i < header->n_entries; i++)
-        if (entries[i].kernel >= KERNEL_END || entries[i].offset >= header->image_bytes || (i > 0 && entries[i].kernel <= entries[i - 1].kernel))
+        if (entries[i].kernel >= KERNEL_END || entries[i].offset >= header->image_bytes ||
+            (i > 0 && entries[i].kernel <= entries[i - 1].kernel))
             return rlx_fail(diag, RLX_E_BUNDLE_MALFORMED, "code for %s: entry %" PRIu32 " is out of range or out of order", image->isa, i);
     image->data = (const char *)code->map + header->image_offset;
     image->bytes = header->image_bytes;
@@ -58,7 +59,8 @@ static rlx_status_t index_check(const rlx_bundle_mapped_code_t *code, rlx_bundle
     return RLX_OK;
 }
 
-rlx_status_t rlx_bundle_code_map(const void *segment, const rlx_bundle_segment_t *entry, rlx_bundle_mapped_code_t *out_code, rlx_diag_t *diag)
+rlx_status_t rlx_bundle_code_map(const void *segment, const rlx_bundle_segment_t *entry, rlx_bundle_mapped_code_t *out_code,
+                                 rlx_diag_t *diag)
 {
     rlx_bundle_mapped_code_t code = {.map = MAP_FAILED, .map_bytes = (size_t)entry->bytes, .image.isa = entry->isa};
     uint8_t digest[RLX_BUNDLE_DIGEST];

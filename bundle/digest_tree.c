@@ -1,5 +1,5 @@
-/* The digest tree: leaves of 1 MiB, hashed independently, so that a large segment is checked by many threads. Threads take leaves by a counter;
- * the root does not depend on who hashed what. */
+/* The digest tree: leaves of 1 MiB, hashed independently, so that a large segment is checked by many threads. Threads take leaves by a
+ * counter; the root does not depend on who hashed what. */
 #include <pthread.h>
 #include <sodium.h>
 #include <stdatomic.h>

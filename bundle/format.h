@@ -1,4 +1,5 @@
-/* The bundle's bytes: header page, code segment, digest tree. Little-endian, fixed width; docs/BUNDLE.md describes them for other readers. */
+/* The bundle's bytes: header page, code segment, digest tree. Little-endian, fixed width; docs/BUNDLE.md describes them for other readers.
+ */
 #ifndef RLX_BUNDLE_FORMAT_H
 #define RLX_BUNDLE_FORMAT_H
 
@@ -16,10 +17,10 @@ typedef struct rlx_bundle_header {
     uint64_t manifest_offset; /* RLX_BUNDLE_PAGE */
     uint8_t manifest_digest[RLX_BUNDLE_DIGEST];
     uint32_t signature_kind;
-    uint32_t reserved; /* zero */
+    uint32_t reserved;     /* zero */
     uint8_t signer[32];    /* Ed25519 public key */
     uint8_t signature[64]; /* over manifest_digest */
-} rlx_bundle_header_t;      /* the rest of the page is zero */
+} rlx_bundle_header_t;     /* the rest of the page is zero */
 
 /* A code segment: this, `n_entries` rlx_bundle_entry_t, zeros up to the image. */
 typedef struct rlx_bundle_code_header {
@@ -33,8 +34,8 @@ _Static_assert(sizeof(rlx_bundle_header_t) == 160, "file format");
 _Static_assert(sizeof(rlx_bundle_code_header_t) == 16, "file format");
 _Static_assert(sizeof(rlx_bundle_entry_t) == 8, "file format");
 
-/* Root of the digest tree: BLAKE2b-256 of "RLXtree1", the length as uint64, and the BLAKE2b-256 of every leaf of RLX_BUNDLE_LEAF bytes (the last
- * may be shorter). `n_threads` >= 1 hash leaves side by side. False when out of memory. */
+/* Root of the digest tree: BLAKE2b-256 of "RLXtree1", the length as uint64, and the BLAKE2b-256 of every leaf of RLX_BUNDLE_LEAF bytes
+ * (the last may be shorter). `n_threads` >= 1 hash leaves side by side. False when out of memory. */
 bool rlx_bundle_digest_tree(const void *data, uint64_t bytes, int n_threads, uint8_t out_root[RLX_BUNDLE_DIGEST]);
 
 /* The manifest as plain data. Strings lie in `text`. */
@@ -52,7 +53,8 @@ typedef struct rlx_bundle_manifest {
 
 /* `out_data` is owned by the caller (free). */
 rlx_status_t rlx_bundle_manifest_encode(const rlx_bundle_manifest_t *manifest, uint8_t **out_data, size_t *out_bytes, rlx_diag_t *diag);
-/* Checks wire bytes by the guard, decodes with a byte budget, and checks counts, kinds and digest sizes; offsets are the reader's business. */
+/* Checks wire bytes by the guard, decodes with a byte budget, and checks counts, kinds and digest sizes; offsets are the reader's
+ * business. */
 rlx_status_t rlx_bundle_manifest_decode(const uint8_t *data, size_t bytes, rlx_bundle_manifest_t *out_manifest, rlx_diag_t *diag);
 void rlx_bundle_manifest_fini(rlx_bundle_manifest_t *manifest);
 
@@ -62,7 +64,8 @@ typedef struct rlx_bundle_mapped_code {
     size_t map_bytes;
     rlx_bundle_image_t image;
 } rlx_bundle_mapped_code_t;
-rlx_status_t rlx_bundle_code_map(const void *segment, const rlx_bundle_segment_t *entry, rlx_bundle_mapped_code_t *out_code, rlx_diag_t *diag);
+rlx_status_t rlx_bundle_code_map(const void *segment, const rlx_bundle_segment_t *entry, rlx_bundle_mapped_code_t *out_code,
+                                 rlx_diag_t *diag);
 void rlx_bundle_code_unmap(rlx_bundle_mapped_code_t *code);
 
 /* bundle/stamp.c: does a stamp vouch for the open file `fd`, whose manifest has this digest? Leaves one after a full check. */

@@ -1,5 +1,5 @@
-/* Manifest: plain data <-> protobuf. Decoding never trusts: the guard walks the bytes first, protobuf-c gets a byte budget, counts are checked.
- * Encoding is canonical: protobuf-c writes fields in order, options and segments come in the caller's order. */
+/* Manifest: plain data <-> protobuf. Decoding never trusts: the guard walks the bytes first, protobuf-c gets a byte budget, counts are
+ * checked. Encoding is canonical: protobuf-c writes fields in order, options and segments come in the caller's order. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +16,10 @@ static const rlx_guard_field_t option_fields[] = {
 };
 static const rlx_guard_message_t option_message = {"Option", option_fields, 2};
 static const rlx_guard_field_t segment_fields[] = {
-    {.number = 1, .kind = RLX_GUARD_KIND_SCALAR}, {.number = 2, .kind = RLX_GUARD_KIND_BYTES, .bytes_max = 64},
-    {.number = 3, .kind = RLX_GUARD_KIND_SCALAR}, {.number = 4, .kind = RLX_GUARD_KIND_SCALAR},
+    {.number = 1, .kind = RLX_GUARD_KIND_SCALAR},
+    {.number = 2, .kind = RLX_GUARD_KIND_BYTES, .bytes_max = 64},
+    {.number = 3, .kind = RLX_GUARD_KIND_SCALAR},
+    {.number = 4, .kind = RLX_GUARD_KIND_SCALAR},
     {.number = 5, .kind = RLX_GUARD_KIND_BYTES, .bytes_max = RLX_BUNDLE_DIGEST},
 };
 static const rlx_guard_message_t segment_message = {"Segment", segment_fields, 5};
@@ -98,7 +100,8 @@ rlx_status_t rlx_bundle_manifest_encode(const rlx_bundle_manifest_t *manifest, u
     message.segments = segment_list;
     *out_bytes = rlx__bundle__v1__manifest__get_packed_size(&message);
     if (*out_bytes > RLX_BUNDLE_MANIFEST_MAX)
-        return rlx_fail(diag, RLX_E_USAGE, "name and options of the bundle take %zu bytes, at most %d", *out_bytes, RLX_BUNDLE_MANIFEST_MAX);
+        return rlx_fail(diag, RLX_E_USAGE, "name and options of the bundle take %zu bytes, at most %d", *out_bytes,
+                        RLX_BUNDLE_MANIFEST_MAX);
     data = malloc(*out_bytes);
     if (data == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for a manifest");
@@ -135,8 +138,10 @@ static const char *text_keep(char **at, const char *text)
 static rlx_status_t segment_keep(const Rlx__Bundle__V1__Segment *from, char **at, rlx_bundle_segment_t *out, rlx_diag_t *diag)
 {
     if (from->digest.len != RLX_BUNDLE_DIGEST)
-        return rlx_fail(diag, RLX_E_BUNDLE_MALFORMED, "a segment's digest has %zu bytes instead of %d", from->digest.len, RLX_BUNDLE_DIGEST);
-    *out = (rlx_bundle_segment_t){.kind = kind_name(from->kind), .isa = text_keep(at, from->isa), .offset = from->offset, .bytes = from->bytes};
+        return rlx_fail(diag, RLX_E_BUNDLE_MALFORMED, "a segment's digest has %zu bytes instead of %d", from->digest.len,
+                        RLX_BUNDLE_DIGEST);
+    *out = (rlx_bundle_segment_t){
+        .kind = kind_name(from->kind), .isa = text_keep(at, from->isa), .offset = from->offset, .bytes = from->bytes};
     memcpy(out->digest, from->digest.data, RLX_BUNDLE_DIGEST);
     return RLX_OK;
 }
@@ -150,7 +155,8 @@ static rlx_status_t manifest_keep(const Rlx__Bundle__V1__Manifest *from, size_t 
         return rlx_fail(diag, RLX_E_BUNDLE_MALFORMED, "%zu options and %zu segments, at most %d and %d", from->n_options, from->n_segments,
                         RLX_BUNDLE_OPTIONS_MAX, RLX_BUNDLE_SEGMENTS_MAX);
     if (from->source_digest.len != RLX_BUNDLE_DIGEST)
-        return rlx_fail(diag, RLX_E_BUNDLE_MALFORMED, "the source digest has %zu bytes instead of %d", from->source_digest.len, RLX_BUNDLE_DIGEST);
+        return rlx_fail(diag, RLX_E_BUNDLE_MALFORMED, "the source digest has %zu bytes instead of %d", from->source_digest.len,
+                        RLX_BUNDLE_DIGEST);
     at = out->text = malloc(bytes + 2 + 2 * RLX_BUNDLE_OPTIONS_MAX + RLX_BUNDLE_SEGMENTS_MAX);
     if (at == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for a manifest");

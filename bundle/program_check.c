@@ -1,8 +1,8 @@
 /* rlx_program_check: the one gate between bytes and the executor.
  *
- * Order of the checks: header, tables, strings; then symbols and region bounds; then the shape code of each region in turn (which fixes how
- * many slots are known when the region's steps are planned); then values, steps, fragments, costs against that. Every loop runs over a table
- * whose extent was already checked, so the whole is linear. Regions are capped so that the bound per region fits on the stack. */
+ * Order of the checks: header, tables, strings; then symbols and region bounds; then the shape code of each region in turn (which fixes
+ * how many slots are known when the region's steps are planned); then values, steps, fragments, costs against that. Every loop runs over a
+ * table whose extent was already checked, so the whole is linear. Regions are capped so that the bound per region fits on the stack. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -305,7 +305,8 @@ static rlx_status_t check_value(check_t *c, uint64_t index)
     return RLX_OK;
 }
 
-/* Inputs are input values, each listed once. An output may be any value (the executor copies where it was not written in place), twice too. */
+/* Inputs are input values, each listed once. An output may be any value (the executor copies where it was not written in place), twice
+ * too. */
 static rlx_status_t check_ends(check_t *c)
 {
     const uint32_t *inputs = RLX_PROGRAM_TABLE(uint32_t, c->header, inputs);
@@ -320,7 +321,8 @@ static rlx_status_t check_ends(check_t *c)
     if (n_inputs != c->header->inputs.count)
         return BAD(c, "an input value is not listed");
     for (uint64_t i = 0; i < c->header->outputs.count; i++)
-        if (outputs[i] >= n_values || c->values[outputs[i]].kind == RLX_VALUE_ABSENT || c->values[outputs[i]].layout != RLX_LAYOUT_ROW_MAJOR)
+        if (outputs[i] >= n_values || c->values[outputs[i]].kind == RLX_VALUE_ABSENT ||
+            c->values[outputs[i]].layout != RLX_LAYOUT_ROW_MAJOR)
             return BAD(c, "output %" PRIu64 " is no row-major value", i);
     return RLX_OK;
 }
@@ -348,8 +350,9 @@ static rlx_status_t check_step(check_t *c, const rlx_program_step_t *step, uint6
         return BAD(c, "step %" PRIu64 ": kernel or name out of range", index);
     if (step->n_in > OPERANDS_MAX || step->n_out > OPERANDS_MAX || step->n_params > PARAMS_MAX)
         return BAD(c, "step %" PRIu64 ": too many operands or parameters", index);
-    if (!range_fits(step->operands, step->n_in + step->n_out, h->operands.count) || !range_fits(step->params, step->n_params, h->params.count) ||
-        !range_fits(step->patches, step->n_patches, h->patches.count) || step->n_patches > step->n_params)
+    if (!range_fits(step->operands, step->n_in + step->n_out, h->operands.count) ||
+        !range_fits(step->params, step->n_params, h->params.count) || !range_fits(step->patches, step->n_patches, h->patches.count) ||
+        step->n_patches > step->n_params)
         return BAD(c, "step %" PRIu64 ": operands, parameters or patches out of range", index);
     RLX_TRY(check_operands(c, step, index, region));
     for (uint32_t i = 0; i < step->n_patches; i++) {
@@ -392,7 +395,8 @@ static rlx_status_t check_fragments(check_t *c)
         const rlx_program_fragment_t *fragment = &fragments[i];
         uint64_t n_values = (uint64_t)fragment->n_in + fragment->n_out;
 
-        if (!range_fits(fragment->first_step, fragment->n_steps, h->steps.count) || !range_fits(fragment->values, n_values, h->operands.count) ||
+        if (!range_fits(fragment->first_step, fragment->n_steps, h->steps.count) ||
+            !range_fits(fragment->values, n_values, h->operands.count) ||
             (fragment->split_symbol != RLX_NO_INDEX && fragment->split_symbol >= h->symbols.count))
             return BAD(c, "fragment %" PRIu64 " is out of range", i);
         visited += n_values;

@@ -1,5 +1,5 @@
-/* Opens bundles. Order: header page (magic, version, sizes), manifest after its digest matched, the map of segments, gaps, then each segment after
- * its digest matched. Program and code are copied before they are digested, so what is checked is what runs. */
+/* Opens bundles. Order: header page (magic, version, sizes), manifest after its digest matched, the map of segments, gaps, then each
+ * segment after its digest matched. Program and code are copied before they are digested, so what is checked is what runs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -101,7 +101,8 @@ static rlx_status_t signature_check(const rlx_bundle_t *bundle, rlx_diag_t *diag
         return RLX_OK;
     }
     if (header->signature_kind != RLX_BUNDLE_SIGNATURE_ED25519)
-        return rlx_fail(diag, RLX_E_BUNDLE_VERSION, "the bundle is signed by method %u, which this program does not know", header->signature_kind);
+        return rlx_fail(diag, RLX_E_BUNDLE_VERSION, "the bundle is signed by method %u, which this program does not know",
+                        header->signature_kind);
     if (crypto_sign_verify_detached(header->signature, header->manifest_digest, sizeof header->manifest_digest, header->signer) != 0)
         return rlx_fail(diag, RLX_E_BUNDLE_DIGEST, "the bundle's signature does not fit its manifest");
     return RLX_OK;
@@ -220,12 +221,13 @@ static rlx_status_t code_load(rlx_bundle_t *bundle, rlx_diag_t *diag)
     for (int i = 0; i < bundle->manifest.n_segments; i++) {
         const rlx_bundle_segment_t *segment = &bundle->manifest.segments[i];
 
-        if (strcmp(segment->kind, "code") == 0 && rlx_isa_runs(segment->isa) && (best == NULL || isa_rank(segment->isa) > isa_rank(best->isa)))
+        if (strcmp(segment->kind, "code") == 0 && rlx_isa_runs(segment->isa) &&
+            (best == NULL || isa_rank(segment->isa) > isa_rank(best->isa)))
             best = segment;
     }
     if (best == NULL)
-        return rlx_fail(diag, RLX_E_BUNDLE_TARGET, "the bundle has no code object that this machine runs%s%s", only ? "; RLX_ISA asks for " : "",
-                        only ? only : "");
+        return rlx_fail(diag, RLX_E_BUNDLE_TARGET, "the bundle has no code object that this machine runs%s%s",
+                        only ? "; RLX_ISA asks for " : "", only ? only : "");
     bundle->code_segment = best;
     RLX_TRY(rlx_bundle_code_map(bundle->map + best->offset, best, &bundle->code, diag));
     bundle->has_code = true;

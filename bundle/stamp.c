@@ -1,7 +1,7 @@
-/* Stamps: "this file was fully hashed, and has not changed since". A stamp is a small file under RLX_CACHE_DIR that names device, inode, ctime, size
- * and the digest of the manifest, which covers every segment. It is trusted only when folder and file belong to this user and nobody else may
- * write them. A file that changed less than two seconds before it was hashed gets none: its ctime could not tell a later change apart. All of it
- * is best effort: without a stamp the file is hashed again. */
+/* Stamps: "this file was fully hashed, and has not changed since". A stamp is a small file under RLX_CACHE_DIR that names device, inode,
+ * ctime, size and the digest of the manifest, which covers every segment. It is trusted only when folder and file belong to this user and
+ * nobody else may write them. A file that changed less than two seconds before it was hashed gets none: its ctime could not tell a later
+ * change apart. All of it is best effort: without a stamp the file is hashed again. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +83,8 @@ bool rlx_bundle_stamp_holds(int fd, const uint8_t *manifest_digest)
     if (folder >= 0 && stamp_make(fd, manifest_digest, &want)) {
         stamp_name(&want, name);
         file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-        holds = file >= 0 && ours_alone(file) && read(file, &have, sizeof have) == (ssize_t)sizeof have && memcmp(&want, &have, sizeof want) == 0;
+        holds = file >= 0 && ours_alone(file) && read(file, &have, sizeof have) == (ssize_t)sizeof have &&
+                memcmp(&want, &have, sizeof want) == 0;
     }
     if (file >= 0)
         close(file);

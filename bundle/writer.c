@@ -1,5 +1,5 @@
-/* Writes bundles. Deterministic: no time, no path, no order that depends on memory; options are sorted by key. What is written passes what the
- * reader checks: the program is checked here, so a compiler fault shows at compile time. */
+/* Writes bundles. Deterministic: no time, no path, no order that depends on memory; options are sorted by key. What is written passes what
+ * the reader checks: the program is checked here, so a compiler fault shows at compile time. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,7 +124,8 @@ static rlx_status_t manifest_lay_out(writer_t *writer, size_t *out_bytes)
 
 static rlx_status_t parts_lay_out(writer_t *writer)
 {
-    rlx_bundle_header_t header = {.magic = RLX_BUNDLE_MAGIC, .major = RLX_BUNDLE_MAJOR, .minor = RLX_BUNDLE_MINOR, .manifest_offset = RLX_BUNDLE_PAGE};
+    rlx_bundle_header_t header = {
+        .magic = RLX_BUNDLE_MAGIC, .major = RLX_BUNDLE_MAJOR, .minor = RLX_BUNDLE_MINOR, .manifest_offset = RLX_BUNDLE_PAGE};
     uint64_t at;
     size_t bytes;
 

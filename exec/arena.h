@@ -1,5 +1,5 @@
-/* Arenas: memory of one region of one run, from a pool. Large arenas get huge pages where the system gives them. An arena goes back to its pool
- * with its pages, so a steady load allocates nothing. Contents are unspecified. Any thread. */
+/* Arenas: memory of one region of one run, from a pool. Large arenas get huge pages where the system gives them. An arena goes back to its
+ * pool with its pages, so a steady load allocates nothing. Contents are unspecified. Any thread. */
 #ifndef RLX_EXEC_ARENA_H
 #define RLX_EXEC_ARENA_H
 

@@ -1,8 +1,8 @@
 /* Binding: from a plan's offsets and the request's tensors to pointers.
  *
- * Inputs and outputs are used in place. A copy (staging) is made only where a kernel cannot take row pointers or a pointer is not aligned to its
- * element; copies are counted. An output value that stands twice in the model's list, or an output that is an input, a constant or a temporary, is
- * copied once after the last step. */
+ * Inputs and outputs are used in place. A copy (staging) is made only where a kernel cannot take row pointers or a pointer is not aligned
+ * to its element; copies are counted. An output value that stands twice in the model's list, or an output that is an input, a constant or
+ * a temporary, is copied once after the last step. */
 #include "exec/run.h"
 
 #include <inttypes.h>
@@ -69,8 +69,8 @@ static rlx_status_t output_check(const rlx_run_state_t *run, uint32_t id, const 
                         rlx_dtype_name(io->tensor.dtype), io->tensor.rank, rlx_dtype_name(shape.dtype), shape.rank);
     for (int i = 0; i < shape.rank; i++)
         if (io->tensor.dims[i] != shape.dims[i])
-            return rlx_fail(run->diag, RLX_E_INPUT_SHAPE, "output '%s' axis %d was given extent %" PRId64 ", the model gives %" PRId64, name, i,
-                            io->tensor.dims[i], shape.dims[i]);
+            return rlx_fail(run->diag, RLX_E_INPUT_SHAPE, "output '%s' axis %d was given extent %" PRId64 ", the model gives %" PRId64,
+                            name, i, io->tensor.dims[i], shape.dims[i]);
     if (io->rows != NULL && shape.rank == 0)
         return rlx_fail(run->diag, RLX_E_INPUT_SHAPE, "output '%s' is a scalar and cannot go to rows", name);
     return RLX_OK;
@@ -123,11 +123,12 @@ static rlx_status_t output_alloc(rlx_run_state_t *run, uint32_t id, uint64_t ind
     void *data;
 
     if ((uint64_t)bytes > run->model->arenas.bytes_max)
-        return rlx_fail(run->diag, RLX_E_ARENA_LIMIT, "output '%s' needs %" PRId64 " bytes, the limit is %zu", rlx_model_value_name(run->model, id),
-                        bytes, run->model->arenas.bytes_max);
+        return rlx_fail(run->diag, RLX_E_ARENA_LIMIT, "output '%s' needs %" PRId64 " bytes, the limit is %zu",
+                        rlx_model_value_name(run->model, id), bytes, run->model->arenas.bytes_max);
     data = aligned_alloc(ALIGN, (size_t)align_up(bytes > 0 ? bytes : 1));
     if (data == NULL)
-        return rlx_fail(run->diag, RLX_E_NO_MEMORY, "no memory for output '%s' of %" PRId64 " bytes", rlx_model_value_name(run->model, id), bytes);
+        return rlx_fail(run->diag, RLX_E_NO_MEMORY, "no memory for output '%s' of %" PRId64 " bytes", rlx_model_value_name(run->model, id),
+                        bytes);
     rlx_plan_dims(value_plan(run, id), id, &io->tensor);
     io->tensor.data = data;
     run->allocated[index] = true;

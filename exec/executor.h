@@ -27,7 +27,8 @@ typedef struct rlx_kernel_table {
 } rlx_kernel_table_t;
 
 /* `program` was checked by rlx_program_check and, like `constants`, outlives the model. Fails when a kernel is missing. */
-rlx_status_t rlx_model_create(const void *program, const void *constants, const rlx_kernel_table_t *kernels, rlx_model_t **out_model, rlx_diag_t *diag);
+rlx_status_t rlx_model_create(const void *program, const void *constants, const rlx_kernel_table_t *kernels, rlx_model_t **out_model,
+                              rlx_diag_t *diag);
 rlx_model_t *rlx_model_retain(rlx_model_t *model);
 void rlx_model_release(rlx_model_t *model);
 const rlx_program_header_t *rlx_model_program(const rlx_model_t *model);
@@ -62,14 +63,16 @@ typedef struct rlx_run_stats {
 
 /* Runs a plan on the calling thread plus the team. `cancel` is checked between steps. Outputs must have the plan's shapes, or
  * tensor.data == NULL to let the run allocate (malloc, owned by the caller afterwards): the only way for data-dependent outputs. */
-rlx_status_t rlx_run(rlx_plan_t *plan, rlx_team_t *team, const rlx_io_t *inputs, rlx_io_t *outputs, const atomic_bool *cancel, rlx_run_stats_t *stats, rlx_diag_t *diag);
+rlx_status_t rlx_run(rlx_plan_t *plan, rlx_team_t *team, const rlx_io_t *inputs, rlx_io_t *outputs, const atomic_bool *cancel,
+                     rlx_run_stats_t *stats, rlx_diag_t *diag);
 
-/* Asynchronous form for servers: runs on the queue's own worker; `done` is called exactly once, on that worker. Plan, model and io arrays are
- * retained or borrowed until then. */
+/* Asynchronous form for servers: runs on the queue's own worker; `done` is called exactly once, on that worker. Plan, model and io arrays
+ * are retained or borrowed until then. */
 typedef struct rlx_queue rlx_queue_t;
 typedef void rlx_done_fn_t(void *context, rlx_status_t status, const rlx_diag_t *diag);
 rlx_status_t rlx_queue_create(rlx_team_t *team, int capacity, rlx_queue_t **out_queue, rlx_diag_t *diag);
-rlx_status_t rlx_submit(rlx_queue_t *queue, rlx_plan_t *plan, const rlx_io_t *inputs, rlx_io_t *outputs, const atomic_bool *cancel, rlx_done_fn_t *done, void *context);
+rlx_status_t rlx_submit(rlx_queue_t *queue, rlx_plan_t *plan, const rlx_io_t *inputs, rlx_io_t *outputs, const atomic_bool *cancel,
+                        rlx_done_fn_t *done, void *context);
 void rlx_queue_destroy(rlx_queue_t *queue); /* waits for what was submitted */
 
 #endif

@@ -90,7 +90,8 @@ static void model_destroy(rlx_model_t *model)
     free(model);
 }
 
-rlx_status_t rlx_model_create(const void *program, const void *constants, const rlx_kernel_table_t *kernels, rlx_model_t **out_model, rlx_diag_t *diag)
+rlx_status_t rlx_model_create(const void *program, const void *constants, const rlx_kernel_table_t *kernels, rlx_model_t **out_model,
+                              rlx_diag_t *diag)
 {
     rlx_model_t *model = calloc(1, sizeof *model);
     rlx_status_t status;

@@ -1,5 +1,5 @@
-/* Inside of the executor: the model, what is known of a program before any request. Immutable after create, except for the plan cache and the
- * arena pool, which have their own locks. */
+/* Inside of the executor: the model, what is known of a program before any request. Immutable after create, except for the plan cache and
+ * the arena pool, which have their own locks. */
 #ifndef RLX_EXEC_MODEL_H
 #define RLX_EXEC_MODEL_H
 

@@ -27,9 +27,9 @@ struct rlx_plan {
     rlx_model_t *model; /* borrowed by the cache's reference; rlx_plan_get retains it for its caller */
     uint32_t region;
     int64_t arena_bytes, scratch_bytes; /* scratch: largest of the steps, per worker, rounded to 64 */
-    int64_t *slots;           /* n_slots; the symbols first */
-    rlx_plan_value_t *values; /* by value id; filled for values of this region */
-    rlx_plan_step_t *steps;   /* of the region */
+    int64_t *slots;                     /* n_slots; the symbols first */
+    rlx_plan_value_t *values;           /* by value id; filled for values of this region */
+    rlx_plan_step_t *steps;             /* of the region */
     int64_t *params;
 };
 

@@ -1,6 +1,7 @@
-/* Invariants: a slot with `building` has no plan and belongs to one thread, which publishes or clears it and then wakes all waiters; a published
- * plan holds one reference for the cache. Eviction never frees a plan in use: it only drops the cache's reference. When every slot is being
- * built, the plan is built outside the cache. A failed build is not kept: the next request tries again and gets its own diagnosis. */
+/* Invariants: a slot with `building` has no plan and belongs to one thread, which publishes or clears it and then wakes all waiters; a
+ * published plan holds one reference for the cache. Eviction never frees a plan in use: it only drops the cache's reference. When every
+ * slot is being built, the plan is built outside the cache. A failed build is not kept: the next request tries again and gets its own
+ * diagnosis. */
 #include "exec/plan_cache.h"
 
 #include <stdlib.h>
@@ -35,7 +36,8 @@ static rlx_plan_slot_t *slot_find(rlx_plan_cache_t *cache, uint32_t region, cons
     for (int i = 0; i < RLX_PLAN_SLOTS; i++) {
         rlx_plan_slot_t *slot = &cache->slots[i];
 
-        if ((slot->plan != NULL || slot->building) && slot->region == region && memcmp(slot->key, symbols, n_symbols * sizeof *symbols) == 0)
+        if ((slot->plan != NULL || slot->building) && slot->region == region &&
+            memcmp(slot->key, symbols, n_symbols * sizeof *symbols) == 0)
             return slot;
     }
     return NULL;
@@ -63,8 +65,8 @@ static rlx_plan_slot_t *slot_claim(rlx_plan_cache_t *cache, rlx_plan_t **out_evi
     return oldest;
 }
 
-rlx_status_t rlx_plan_cache_get(rlx_model_t *model, uint32_t region, const rlx_plan_t *before, const int64_t *symbols, rlx_plan_t **out_plan,
-                                rlx_diag_t *diag)
+rlx_status_t rlx_plan_cache_get(rlx_model_t *model, uint32_t region, const rlx_plan_t *before, const int64_t *symbols,
+                                rlx_plan_t **out_plan, rlx_diag_t *diag)
 {
     rlx_plan_cache_t *cache = &model->cache;
     size_t n_symbols = rlx_model_symbols_until(model, region);

@@ -1,5 +1,5 @@
-/* The queue: a bounded ring of runs and one thread that runs them in order. A run is accepted or refused at once; an accepted one completes
- * exactly once, on the queue's thread. When the ring is full, submit refuses with RLX_RESOURCE_EXHAUSTED. */
+/* The queue: a bounded ring of runs and one thread that runs them in order. A run is accepted or refused at once; an accepted one
+ * completes exactly once, on the queue's thread. When the ring is full, submit refuses with RLX_RESOURCE_EXHAUSTED. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -92,8 +92,8 @@ rlx_status_t rlx_queue_create(rlx_team_t *team, int capacity, rlx_queue_t **out_
     return RLX_OK;
 }
 
-rlx_status_t rlx_submit(rlx_queue_t *queue, rlx_plan_t *plan, const rlx_io_t *inputs, rlx_io_t *outputs, const atomic_bool *cancel, rlx_done_fn_t *done,
-                        void *context)
+rlx_status_t rlx_submit(rlx_queue_t *queue, rlx_plan_t *plan, const rlx_io_t *inputs, rlx_io_t *outputs, const atomic_bool *cancel,
+                        rlx_done_fn_t *done, void *context)
 {
     entry_t entry = {plan, inputs, outputs, cancel, done, context};
     rlx_status_t status = RLX_OK;

@@ -31,7 +31,8 @@ static int error_give(const rlx_diag_t *diag, rlx_status_t status, rlx_exec_erro
 
     if (error != NULL && status != RLX_OK) {
         error->code = (int32_t)diag->code;
-        if (snprintf(error->text, sizeof error->text, "%s%s%s%s. %s", diag->message, open, diag->where, shut, hint) >= (int)sizeof error->text)
+        if (snprintf(error->text, sizeof error->text, "%s%s%s%s. %s", diag->message, open, diag->where, shut, hint) >=
+            (int)sizeof error->text)
             memcpy(error->text + sizeof error->text - 4, "...", 4);
     }
     return (int)status;

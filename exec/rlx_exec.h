@@ -8,9 +8,9 @@
  *     rlx_exec_free(&out);
  *     rlx_exec_close(exec);
  *
- * This header stands alone and only grows. Threads: an rlx_exec_t may be used from any thread; runs on one rlx_exec_t take turns. The bits of an
- * answer depend on the model and the inputs only, not on threads, CPU or earlier runs. Functions return 0, or a status above 0 and fill `error`
- * (which may be NULL). Nothing here prints, exits, or touches signals. */
+ * This header stands alone and only grows. Threads: an rlx_exec_t may be used from any thread; runs on one rlx_exec_t take turns. The bits
+ * of an answer depend on the model and the inputs only, not on threads, CPU or earlier runs. Functions return 0, or a status above 0 and
+ * fill `error` (which may be NULL). Nothing here prints, exits, or touches signals. */
 #ifndef RLX_EXEC_RLX_EXEC_H
 #define RLX_EXEC_RLX_EXEC_H
 
@@ -26,14 +26,23 @@ extern "C" {
 typedef struct rlx_exec rlx_exec_t;
 
 typedef enum rlx_exec_type {
-    RLX_EXEC_F32 = 1, RLX_EXEC_F64 = 2, RLX_EXEC_F16 = 3, RLX_EXEC_BF16 = 4,
-    RLX_EXEC_I8 = 5, RLX_EXEC_I16 = 6, RLX_EXEC_I32 = 7, RLX_EXEC_I64 = 8,
-    RLX_EXEC_U8 = 9, RLX_EXEC_U16 = 10, RLX_EXEC_U32 = 11, RLX_EXEC_U64 = 12,
+    RLX_EXEC_F32 = 1,
+    RLX_EXEC_F64 = 2,
+    RLX_EXEC_F16 = 3,
+    RLX_EXEC_BF16 = 4,
+    RLX_EXEC_I8 = 5,
+    RLX_EXEC_I16 = 6,
+    RLX_EXEC_I32 = 7,
+    RLX_EXEC_I64 = 8,
+    RLX_EXEC_U8 = 9,
+    RLX_EXEC_U16 = 10,
+    RLX_EXEC_U32 = 11,
+    RLX_EXEC_U64 = 12,
     RLX_EXEC_BOOL = 13
 } rlx_exec_type_t;
 
-/* A dense row-major tensor. As an input, `data` is read in place. As an output, `data == NULL` lets the run allocate (free with rlx_exec_free) and
- * fill in type and shape; otherwise type and shape must be those the model gives, and `data` is written in place. */
+/* A dense row-major tensor. As an input, `data` is read in place. As an output, `data == NULL` lets the run allocate (free with
+ * rlx_exec_free) and fill in type and shape; otherwise type and shape must be those the model gives, and `data` is written in place. */
 typedef struct rlx_exec_tensor {
     int32_t type; /* rlx_exec_type_t */
     int32_t rank;
@@ -53,7 +62,8 @@ RLX_EXEC_API void rlx_exec_close(rlx_exec_t *exec);
 
 RLX_EXEC_API int rlx_exec_input_count(const rlx_exec_t *exec);
 RLX_EXEC_API int rlx_exec_output_count(const rlx_exec_t *exec);
-/* Name, type and shape of input or output `index`, in the model's order. An open dimension is -1. `data` is NULL. Names live until close. */
+/* Name, type and shape of input or output `index`, in the model's order. An open dimension is -1. `data` is NULL. Names live until close.
+ */
 RLX_EXEC_API const char *rlx_exec_input(const rlx_exec_t *exec, int index, rlx_exec_tensor_t *out_shape);
 RLX_EXEC_API const char *rlx_exec_output(const rlx_exec_t *exec, int index, rlx_exec_tensor_t *out_shape);
 /* The ISA whose code runs: "x86-64-v4". */

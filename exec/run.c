@@ -1,7 +1,7 @@
 /* A run: region after region, step after step. The hot path is steps_run: it allocates nothing and takes no lock beyond the team's.
  *
- * Memory of a region is one arena: the plan's values, then each worker's scratch, then (region 0) the table of operands, then copies of ports.
- * Arenas of earlier regions stay until the run ends, since later regions may read their values. */
+ * Memory of a region is one arena: the plan's values, then each worker's scratch, then (region 0) the table of operands, then copies of
+ * ports. Arenas of earlier regions stay until the run ends, since later regions may read their values. */
 #include "exec/run.h"
 
 #include <inttypes.h>
@@ -166,10 +166,11 @@ static void run_release(rlx_run_state_t *run)
     }
 }
 
-rlx_status_t rlx_run(rlx_plan_t *plan, rlx_team_t *team, const rlx_io_t *inputs, rlx_io_t *outputs, const atomic_bool *cancel, rlx_run_stats_t *stats,
-                     rlx_diag_t *diag)
+rlx_status_t rlx_run(rlx_plan_t *plan, rlx_team_t *team, const rlx_io_t *inputs, rlx_io_t *outputs, const atomic_bool *cancel,
+                     rlx_run_stats_t *stats, rlx_diag_t *diag)
 {
-    rlx_run_state_t run = {.model = plan->model, .team = team, .inputs = inputs, .outputs = outputs, .cancel = cancel, .stats = stats, .diag = diag};
+    rlx_run_state_t run = {
+        .model = plan->model, .team = team, .inputs = inputs, .outputs = outputs, .cancel = cancel, .stats = stats, .diag = diag};
     uint64_t start = rlx_clock_ns();
     unsigned float_env;
     rlx_status_t status;

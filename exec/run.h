@@ -18,13 +18,13 @@ typedef struct rlx_run_state {
     rlx_run_stats_t *stats;
     rlx_diag_t *diag;
     uint64_t copies;
-    uint32_t error;           /* the kernels' sticky word */
-    rlx_operand_t *operands;  /* by value id; in region 0's arena */
+    uint32_t error;          /* the kernels' sticky word */
+    rlx_operand_t *operands; /* by value id; in region 0's arena */
     rlx_plan_t *plans[RLX_RUN_REGIONS_MAX];
     rlx_arena_t arenas[RLX_RUN_REGIONS_MAX];
-    bool *allocated;          /* by output; beside operands */
-    char *scratch;            /* of the region that runs */
-    char *staging;            /* next free byte for copies of ports */
+    bool *allocated; /* by output; beside operands */
+    char *scratch;   /* of the region that runs */
+    char *staging;   /* next free byte for copies of ports */
 } rlx_run_state_t;
 
 /* exec/bind.c. Bytes of copies that the region's inputs and outputs need; 0 in the usual case. */

@@ -1,5 +1,6 @@
-/* Shape code: the straight-line int64 programs that turn symbols into extents, offsets and tile counts (bundle/program.h). Checked beforehand
- * by rlx_program_check; here only what depends on the numbers can fail: overflow, division by zero, a condition that does not hold. */
+/* Shape code: the straight-line int64 programs that turn symbols into extents, offsets and tile counts (bundle/program.h). Checked
+ * beforehand by rlx_program_check; here only what depends on the numbers can fail: overflow, division by zero, a condition that does not
+ * hold. */
 #ifndef RLX_EXEC_SHAPE_CODE_H
 #define RLX_EXEC_SHAPE_CODE_H
 

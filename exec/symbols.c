@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void at_input(const rlx_model_t *model, uint32_t id, rlx_diag_t *diag) { rlx_diag_at(diag, "input '%s'", rlx_model_value_name(model, id)); }
+static void at_input(const rlx_model_t *model, uint32_t id, rlx_diag_t *diag)
+{
+    rlx_diag_at(diag, "input '%s'", rlx_model_value_name(model, id));
+}
 
 static rlx_status_t input_check(const rlx_model_t *model, uint32_t id, const rlx_tensor_t *tensor, rlx_diag_t *diag)
 {
@@ -34,7 +37,8 @@ static rlx_status_t input_memory_check(const rlx_model_t *model, uint32_t id, co
 {
     int64_t count, bytes;
 
-    if (!rlx_dims_count(io->tensor.dims, io->tensor.rank, &count) || !rlx_size_mul(count, (int64_t)rlx_dtype_size(io->tensor.dtype), &bytes))
+    if (!rlx_dims_count(io->tensor.dims, io->tensor.rank, &count) ||
+        !rlx_size_mul(count, (int64_t)rlx_dtype_size(io->tensor.dtype), &bytes))
         return rlx_fail(diag, RLX_E_PLAN_OVERFLOW, "input '%s' has more elements than 64 bits can count", rlx_model_value_name(model, id));
     if (count > 0 && io->tensor.data == NULL && io->rows == NULL)
         return rlx_fail(diag, RLX_E_INPUT_NAME, "input '%s' is missing", rlx_model_value_name(model, id));
@@ -117,7 +121,8 @@ static rlx_status_t extent_fail(const rlx_model_t *model, uint32_t id, uint32_t 
 }
 
 /* Compares extents that are slots below `n_slots`. */
-static rlx_status_t extents_check(const rlx_model_t *model, const rlx_io_t *inputs, const int64_t *slots, uint32_t n_slots, rlx_diag_t *diag)
+static rlx_status_t extents_check(const rlx_model_t *model, const rlx_io_t *inputs, const int64_t *slots, uint32_t n_slots,
+                                  rlx_diag_t *diag)
 {
     for (uint64_t i = 0; i < model->header->inputs.count; i++) {
         uint32_t id = model->inputs[i];

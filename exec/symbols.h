@@ -1,5 +1,5 @@
-/* From a request's inputs to symbol values, and back: do the inputs have the extents that the plan computed? Every error names the input and the
- * axis. Reads index data of inputs, bounded; touches nothing else of them. Any thread, no state. */
+/* From a request's inputs to symbol values, and back: do the inputs have the extents that the plan computed? Every error names the input
+ * and the axis. Reads index data of inputs, bounded; touches nothing else of them. Any thread, no state. */
 #ifndef RLX_EXEC_SYMBOLS_H
 #define RLX_EXEC_SYMBOLS_H
 

@@ -1,10 +1,10 @@
 /* The team's protocol.
  *
- * `state` is one word: epoch (15 bits), open (1 bit), workers inside (16 bits). The caller writes the job, then opens a new epoch; a worker that
- * sees an open epoch it has not served enters by compare-and-swap, takes chunks of tiles from `next` until none are left, and leaves. The
- * caller takes chunks too, then closes the epoch (nobody enters any more) and waits until nobody is inside. Hence the job and `next` are only
- * rewritten while closed and empty, and a worker that comes late does nothing. Chunks never change a result: kernels give the same bits for any
- * split (kernels/abi.h).
+ * `state` is one word: epoch (15 bits), open (1 bit), workers inside (16 bits). The caller writes the job, then opens a new epoch; a
+ * worker that sees an open epoch it has not served enters by compare-and-swap, takes chunks of tiles from `next` until none are left, and
+ * leaves. The caller takes chunks too, then closes the epoch (nobody enters any more) and waits until nobody is inside. Hence the job and
+ * `next` are only rewritten while closed and empty, and a worker that comes late does nothing. Chunks never change a result: kernels give
+ * the same bits for any split (kernels/abi.h).
  *
  * Waiting: spin for `spin_ns`, then sleep on a futex. Sleeping and waking pair up by Dekker's rule with sequentially consistent accesses
  * (sleepers against bell, waiting against state); the futex's own comparison closes the last gap. */

@@ -1,5 +1,5 @@
-/* Embeds the kernel code images. image_v3.h and image_v4.h are written by scripts/kernel_image.py beside the images: the image's path, size and
- * entry points. With RLX_NO_KERNEL_IMAGES the list is empty. */
+/* Embeds the kernel code images. image_v3.h and image_v4.h are written by scripts/kernel_image.py beside the images: the image's path, size
+ * and entry points. With RLX_NO_KERNEL_IMAGES the list is empty. */
 #include "kernels/image.h"
 
 #ifndef RLX_NO_KERNEL_IMAGES

@@ -1,5 +1,5 @@
-/* memcpy, memmove, memset and memcmp for the kernel code image: clang calls them even in freestanding code, and an image calls nothing outside
- * itself. Hidden, so the calls are direct. Not part of the reference evaluator, which has the C library's.
+/* memcpy, memmove, memset and memcmp for the kernel code image: clang calls them even in freestanding code, and an image calls nothing
+ * outside itself. Hidden, so the calls are direct. Not part of the reference evaluator, which has the C library's.
  *
  * Large blocks go through the string instructions (fast on every CPU that has AVX2), small ones and tails through 16-byte vectors. */
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* The guard's state machine. Invariants: offset <= end of the innermost frame <= end of every outer frame; a word never crosses its frame's
- * end; `left` bytes of a slice always lie inside the frame. Each byte is looked at once, slices not at all. */
+/* The guard's state machine. Invariants: offset <= end of the innermost frame <= end of every outer frame; a word never crosses its
+ * frame's end; `left` bytes of a slice always lie inside the frame. Each byte is looked at once, slices not at all. */
 #include "proto/guard.h"
 
 #include <inttypes.h>
@@ -247,7 +247,8 @@ rlx_guard_event_t rlx_guard_next(rlx_guard_t *guard, rlx_guard_item_t *out_item,
     return event;
 }
 
-rlx_status_t rlx_guard_check(const rlx_guard_message_t *root, const rlx_guard_limits_t *limits, const void *data, size_t bytes, rlx_diag_t *diag)
+rlx_status_t rlx_guard_check(const rlx_guard_message_t *root, const rlx_guard_limits_t *limits, const void *data, size_t bytes,
+                             rlx_diag_t *diag)
 {
     rlx_guard_t guard;
     rlx_guard_item_t item;

@@ -1,5 +1,6 @@
-/* The guard: a resumable walker over protobuf wire bytes. It checks depth, field and byte caps before any decoder sees the bytes, and yields
- * every field as an event: scalars by value, strings and bytes as slices of the caller's buffer (no copy), messages as enter and leave.
+/* The guard: a resumable walker over protobuf wire bytes. It checks depth, field and byte caps before any decoder sees the bytes, and
+ * yields every field as an event: scalars by value, strings and bytes as slices of the caller's buffer (no copy), messages as enter and
+ * leave.
  *
  * What a length-delimited field holds is told by a schema: static tables of the fields that matter. Fields outside the tables are walked
  * over and yielded as bytes with `field == NULL`. Groups are refused. Bytes may come in any pieces: feed a piece, take events until
@@ -71,9 +72,9 @@ typedef struct rlx_guard_item {
     uint64_t value;      /* SCALAR: raw bits; fixed32 zero-extended */
     const uint8_t *data; /* BYTES: borrowed from the fed piece */
     size_t bytes;
-    uint64_t done;       /* BYTES: bytes of this field in earlier parts */
-    uint64_t total;      /* BYTES, ENTER: bytes of the whole field */
-    uint64_t offset;     /* BYTES, ENTER: of data[0] in the stream */
+    uint64_t done;   /* BYTES: bytes of this field in earlier parts */
+    uint64_t total;  /* BYTES, ENTER: bytes of the whole field */
+    uint64_t offset; /* BYTES, ENTER: of data[0] in the stream */
 } rlx_guard_item_t;
 
 typedef struct rlx_guard_frame {
@@ -91,9 +92,9 @@ typedef struct rlx_guard {
     rlx_guard_frame_t frames[RLX_GUARD_DEPTH_MAX];
     const rlx_guard_field_t *field;
     uint32_t number, wire;
-    uint64_t word;       /* of the varint or fixed number being read */
-    int word_bytes;      /* bytes of it read so far */
-    uint64_t left;       /* of the slice being yielded */
+    uint64_t word;  /* of the varint or fixed number being read */
+    int word_bytes; /* bytes of it read so far */
+    uint64_t left;  /* of the slice being yielded */
     uint64_t total;
 } rlx_guard_t;
 
@@ -103,7 +104,8 @@ void rlx_guard_init(rlx_guard_t *guard, const rlx_guard_message_t *root, const r
 void rlx_guard_feed(rlx_guard_t *guard, const void *data, size_t bytes);
 rlx_guard_event_t rlx_guard_next(rlx_guard_t *guard, rlx_guard_item_t *out_item, rlx_diag_t *diag);
 /* Walks one complete message and only checks it. */
-rlx_status_t rlx_guard_check(const rlx_guard_message_t *root, const rlx_guard_limits_t *limits, const void *data, size_t bytes, rlx_diag_t *diag);
+rlx_status_t rlx_guard_check(const rlx_guard_message_t *root, const rlx_guard_limits_t *limits, const void *data, size_t bytes,
+                             rlx_diag_t *diag);
 
 /* A varint out of a packed run: returns the bytes used, 0 when malformed. */
 size_t rlx_guard_varint(const uint8_t *data, size_t bytes, uint64_t *out_value);

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Builds the kernel code image of one ISA: position-independent, relocation-free, no writable data, entry points by offset.
 
-Every kernel source is compiled by clang, linked by lld with a linker script of our own, and the loadable bytes are written as a flat file that
-runs wherever it is mapped (read and execute). Anything that would need a loader is refused with the name of what caused it: relocations left,
-a global offset table, writable or zero-initialised data, undefined symbols, a kernel of kernels/kernel_list.h that no source defines.
+Every kernel source is compiled by clang, linked by lld with a linker script of our own, and the loadable bytes are written as a flat file
+that runs wherever it is mapped (read and execute). Anything that would need a loader is refused with the name of what caused it: relocations
+left, a global offset table, writable or zero-initialised data, undefined symbols, a kernel of kernels/kernel_list.h that no source defines.
 
-The same sources and tools give the same bytes. Objects are cached beside the output by the digest of preprocessed source, flags and compiler.
+The same sources and tools give the same bytes. Objects are cached beside the output by the digest of preprocessed source, flags and
+compiler.
 """
 import argparse
 import concurrent.futures
@@ -96,7 +97,8 @@ class Elf:
         entsize, count, names = struct.unpack_from("<HHH", data, 58)
         raw = [struct.unpack_from("<IIQQQQIIQQ", data, shoff + i * entsize) for i in range(count)]
         strings = raw[names][4]
-        self.sections = [dict(name=self.text(strings + r[0]), type=r[1], flags=r[2], addr=r[3], offset=r[4], size=r[5], link=r[6]) for r in raw]
+        self.sections = [dict(name=self.text(strings + r[0]), type=r[1], flags=r[2], addr=r[3], offset=r[4], size=r[5], link=r[6])
+                         for r in raw]
 
     def text(self, offset):
         return self.data[offset:self.data.index(b"\0", offset)].decode()
@@ -143,7 +145,8 @@ def flat_image(elf):
             if section["addr"] + section["size"] > end:
                 raise Refusal(f"section {name} lies past the end of the image")
             image[section["addr"]:section["addr"] + section["size"]] = elf.data[section["offset"]:section["offset"] + section["size"]]
-    loaded = [s["name"] for s in elf.sections if s["flags"] & 2 and s["size"] > 0 and s["addr"] < end and s["name"] not in (".text", ".rodata")]
+    loaded = [s["name"] for s in elf.sections
+              if s["flags"] & 2 and s["size"] > 0 and s["addr"] < end and s["name"] not in (".text", ".rodata")]
     if loaded:
         raise Refusal(f"sections {', '.join(loaded)} lie inside the image")
     return bytes(image)

@@ -1,6 +1,6 @@
 /* Runs a compiled model inside your own program, with librlx_exec and nothing else.
  *
- *     rlx compile model.onnx -o model.rlxb
+ *     rlx compile --model model.onnx --target x86_64 --output model.rlxb
  *     cc embed.c $(pkg-config --cflags --libs rlx_exec) -o embed
  *     ./embed model.rlxb [extent for open dimensions]
  *
@@ -63,7 +63,8 @@ static void output_print(const char *name, const rlx_exec_tensor_t *output)
 static int model_run(rlx_exec_t *exec, int64_t extent)
 {
     int n_inputs = rlx_exec_input_count(exec), n_outputs = rlx_exec_output_count(exec), status = 1;
-    rlx_exec_tensor_t *inputs = calloc((size_t)n_inputs + 1, sizeof *inputs), *outputs = calloc((size_t)n_outputs + 1, sizeof *outputs), shape;
+    rlx_exec_tensor_t *inputs = calloc((size_t)n_inputs + 1, sizeof *inputs), *outputs = calloc((size_t)n_outputs + 1, sizeof *outputs),
+                      shape;
     rlx_exec_error_t error;
 
     if (inputs == NULL || outputs == NULL)

@@ -49,7 +49,8 @@ static void walk(const uint8_t *data, size_t bytes, size_t piece, char *text)
 
 static void events_tell_the_message(void **state)
 {
-    uint8_t data[] = {0x08, 0xac, 0x02, 0x12, 3, 'a', 'b', 'c', 0x1a, 6, 0x12, 0, 0x1a, 2, 0x08, 1, 0x3a, 2, 'u', 'v', 0x25, 1, 0, 0, 0, 0x22, 2, 'p', 'q'};
+    uint8_t data[] = {0x08, 0xac, 0x02, 0x12, 3,   'a',  'b', 'c', 0x1a, 6, 0x12, 0, 0x1a, 2,  0x08,
+                      1,    0x3a, 2,    'u',  'v', 0x25, 1,   0,   0,    0, 0x22, 2, 'p',  'q'};
     char text[512];
 
     (void)state;
@@ -59,7 +60,8 @@ static void events_tell_the_message(void **state)
 
 static void pieces_do_not_matter(void **state)
 {
-    uint8_t data[] = {0x08, 0xac, 0x02, 0x12, 3, 'a', 'b', 'c', 0x1a, 6, 0x12, 0, 0x1a, 2, 0x08, 1, 0x3a, 2, 'u', 'v', 0x25, 1, 0, 0, 0, 0x22, 2, 'p', 'q'};
+    uint8_t data[] = {0x08, 0xac, 0x02, 0x12, 3,   'a',  'b', 'c', 0x1a, 6, 0x12, 0, 0x1a, 2,  0x08,
+                      1,    0x3a, 2,    'u',  'v', 0x25, 1,   0,   0,    0, 0x22, 2, 'p',  'q'};
     char whole[512], text[512];
 
     (void)state;
@@ -70,10 +72,10 @@ static void pieces_do_not_matter(void **state)
     }
 }
 
-#define REFUSED(code, word, ...)                                                                    \
-    do {                                                                                            \
-        const uint8_t data[] = {__VA_ARGS__};                                                       \
-        assert_refused(rlx_guard_check(&node, &limits, data, sizeof data, &diag), code, word);      \
+#define REFUSED(code, word, ...)                                                                                                          \
+    do {                                                                                                                                  \
+        const uint8_t data[] = {__VA_ARGS__};                                                                                             \
+        assert_refused(rlx_guard_check(&node, &limits, data, sizeof data, &diag), code, word);                                            \
     } while (0)
 
 static void broken_bytes_are_refused(void **state)

@@ -38,11 +38,11 @@ static void a_good_program_passes(void **state)
 #define HEADER ((rlx_program_header_t *)pb.blob)
 #define TABLE(type, field) ((type *)(pb.blob + HEADER->field.offset))
 
-#define REFUSED(change, word)                                                                              \
-    do {                                                                                                   \
-        size_t size = build();                                                                             \
-        change;                                                                                            \
-        assert_refused(rlx_program_check(pb.blob, size, 64, &diag), RLX_E_BUNDLE_MALFORMED, word);         \
+#define REFUSED(change, word)                                                                                                             \
+    do {                                                                                                                                  \
+        size_t size = build();                                                                                                            \
+        change;                                                                                                                           \
+        assert_refused(rlx_program_check(pb.blob, size, 64, &diag), RLX_E_BUNDLE_MALFORMED, word);                                        \
     } while (0)
 
 static void broken_tables_are_refused(void **state)
@@ -127,9 +127,9 @@ static void damaged_bytes_never_crash(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_good_program_passes),      cmocka_unit_test(broken_tables_are_refused),
-        cmocka_unit_test(broken_code_is_refused),     cmocka_unit_test(broken_references_are_refused),
-        cmocka_unit_test(another_version_is_named),   cmocka_unit_test(damaged_bytes_never_crash),
+        cmocka_unit_test(a_good_program_passes),    cmocka_unit_test(broken_tables_are_refused),
+        cmocka_unit_test(broken_code_is_refused),   cmocka_unit_test(broken_references_are_refused),
+        cmocka_unit_test(another_version_is_named), cmocka_unit_test(damaged_bytes_never_crash),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,8 +28,13 @@ uint32_t pb_string(pb_t *pb, const char *text)
 uint32_t pb_symbol(pb_t *pb, const char *name, uint32_t source, uint32_t value, uint32_t index, int64_t min, int64_t max)
 {
     assert(pb->n_symbols < N(pb->symbols));
-    pb->symbols[pb->n_symbols] = (rlx_program_symbol_t){
-        .name = pb_string(pb, name), .source = source, .value = value, .index = index, .min = min, .max = max, .region = pb->n_regions - 1};
+    pb->symbols[pb->n_symbols] = (rlx_program_symbol_t){.name = pb_string(pb, name),
+                                                        .source = source,
+                                                        .value = value,
+                                                        .index = index,
+                                                        .min = min,
+                                                        .max = max,
+                                                        .region = pb->n_regions - 1};
     pb->regions[pb->n_regions - 1].n_symbols++;
     pb->n_slots++;
     return pb->n_symbols++;
@@ -146,8 +151,11 @@ static rlx_table_t table_place(pb_t *pb, size_t *at, const void *data, uint32_t 
 
 const void *pb_finish(pb_t *pb, rlx_ref_t arena_bytes, size_t *out_bytes)
 {
-    rlx_program_header_t header = {
-        .magic = RLX_PROGRAM_MAGIC, .major = RLX_PROGRAM_MAJOR, .minor = RLX_PROGRAM_MINOR, .kernel_abi = RLX_KERNEL_ABI, .n_slots = pb->n_slots};
+    rlx_program_header_t header = {.magic = RLX_PROGRAM_MAGIC,
+                                   .major = RLX_PROGRAM_MAJOR,
+                                   .minor = RLX_PROGRAM_MINOR,
+                                   .kernel_abi = RLX_KERNEL_ABI,
+                                   .n_slots = pb->n_slots};
     size_t at = sizeof header;
 
     for (uint32_t i = 0; i < pb->n_regions; i++)

@@ -18,7 +18,8 @@ typedef struct pb {
     rlx_program_region_t regions[8];
     rlx_program_cost_t costs[64];
     char strings[4096];
-    uint32_t n_symbols, n_code, n_refs, n_values, n_inputs, n_outputs, n_steps, n_operands, n_params, n_patches, n_regions, n_strings, n_slots;
+    uint32_t n_symbols, n_code, n_refs, n_values, n_inputs, n_outputs, n_steps, n_operands, n_params, n_patches, n_regions, n_strings,
+        n_slots;
     _Alignas(64) char blob[65536];
 } pb_t;
 

@@ -29,10 +29,7 @@ KERNEL(count)
     EACH_TILE(i) out[i] += 1;
 }
 
-KERNEL(bad)
-{
-    EACH_TILE(i) if (i == args->param[0]) rlx_kernel_error(args, RLX_KERR_INDEX);
-}
+KERNEL(bad) { EACH_TILE(i) if (i == args->param[0]) rlx_kernel_error(args, RLX_KERR_INDEX); }
 
 KERNEL(scratch)
 {

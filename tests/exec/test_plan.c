@@ -208,7 +208,8 @@ static void shape_code_refuses_overflow_and_zero(void **state)
     assert_refused(rlx_shape_code_run(mul, 7, "", &slot, &diag), RLX_E_PLAN_OVERFLOW, "overflows");
     assert_refused(rlx_shape_code_run(div, 7, "", &slot, &diag), RLX_E_INPUT_VALUE, "5 divided by zero");
     assert_refused(rlx_shape_code_run(edge, 7, "", &slot, &diag), RLX_E_PLAN_OVERFLOW, "overflows");
-    assert_refused(rlx_shape_code_run(check, 4, "\0conv1: kernel is larger than the image", &slot, &diag), RLX_E_INPUT_SHAPE, "conv1: kernel");
+    assert_refused(rlx_shape_code_run(check, 4, "\0conv1: kernel is larger than the image", &slot, &diag), RLX_E_INPUT_SHAPE,
+                   "conv1: kernel");
 }
 
 int main(void)

@@ -130,7 +130,8 @@ static void outputs_of_another_shape_are_refused(void **state)
     assert_ok(rlx_plan_get(model, &input, &plan, &diag));
     assert_refused(rlx_run(plan, NULL, &input, &output, NULL, NULL, &diag), RLX_E_INPUT_SHAPE, "output 'y' axis 0 was given extent 5");
     input.tensor.dims[0] = 3;
-    assert_refused(rlx_run(plan, NULL, &input, &output, NULL, NULL, &diag), RLX_E_INPUT_SHAPE, "other extents than those the plan was made for");
+    assert_refused(rlx_run(plan, NULL, &input, &output, NULL, NULL, &diag), RLX_E_INPUT_SHAPE,
+                   "other extents than those the plan was made for");
     rlx_plan_release(plan);
     rlx_model_release(model);
 }

@@ -1,5 +1,5 @@
-/* Target: rlx_bundle_open. The digest in the header is set right for whatever the manifest's bytes became, else nothing past it would ever be
- * reached; digests of segments stay, so that segments are reached when the manifest still describes them. */
+/* Target: rlx_bundle_open. The digest in the header is set right for whatever the manifest's bytes became, else nothing past it would ever
+ * be reached; digests of segments stay, so that segments are reached when the manifest still describes them. */
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

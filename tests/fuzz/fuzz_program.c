@@ -1,5 +1,5 @@
-/* Target: rlx_program_check and all that trusts it. Bytes that pass are planned and run with kernels that do nothing, so every offset, count and
- * slot that the executor takes from the program is used. */
+/* Target: rlx_program_check and all that trusts it. Bytes that pass are planned and run with kernels that do nothing, so every offset,
+ * count and slot that the executor takes from the program is used. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,11 +31,12 @@ static bool input_make(const rlx_model_t *model, uint32_t id, rlx_io_t *out_io)
     for (uint32_t i = 0; i < value->rank; i++) {
         const rlx_ref_t *dim = &model->refs_table[value->dims + i];
 
-        out_io->tensor.dims[i] = dim->slot == RLX_NO_INDEX                         ? dim->value
+        out_io->tensor.dims[i] = dim->slot == RLX_NO_INDEX                  ? dim->value
                                  : dim->slot < model->header->symbols.count ? model->symbols[dim->slot].min
-                                                                                  : 1;
+                                                                            : 1;
     }
-    return rlx_dims_count(out_io->tensor.dims, out_io->tensor.rank, &count) && rlx_size_mul(count, 8, &bytes) && bytes <= (int64_t)MEMORY_MAX;
+    return rlx_dims_count(out_io->tensor.dims, out_io->tensor.rank, &count) && rlx_size_mul(count, 8, &bytes) &&
+           bytes <= (int64_t)MEMORY_MAX;
 }
 
 static void model_run(rlx_model_t *model)

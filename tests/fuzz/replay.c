@@ -1,5 +1,5 @@
-/* Runs a fuzz target without a fuzzer: every file given (or every file in a folder given), then a fixed number of mutations of each, the same on
- * every machine. With clang, -fsanitize=fuzzer replaces this file and explores for real:
+/* Runs a fuzz target without a fuzzer: every file given (or every file in a folder given), then a fixed number of mutations of each, the
+ * same on every machine. With clang, -fsanitize=fuzzer replaces this file and explores for real:
  *
  *     clang-19 -g -O1 -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_program.c ... && ./a.out tests/fuzz/corpus/program */
 #include <dirent.h>
@@ -24,7 +24,8 @@ static uint32_t draw(uint32_t below)
 /* One to four changes: a bit, a byte, a word of an interesting value, a cut, a copied run. */
 static size_t mutate(uint8_t *data, size_t bytes)
 {
-    static const uint64_t words[] = {0, 1, 0x7f, 0x80, 0xff, 0x7fffffff, 0x80000000, 0xffffffff, INT64_MAX, (uint64_t)INT64_MIN, UINT64_MAX, 64, 4096};
+    static const uint64_t words[] = {0,          1,  0x7f, 0x80, 0xff, 0x7fffffff, 0x80000000, 0xffffffff, INT64_MAX, (uint64_t)INT64_MIN,
+                                     UINT64_MAX, 64, 4096};
 
     for (uint32_t n = 1 + draw(4); n > 0 && bytes > 8; n--) {
         size_t at = draw(2) && bytes > 4608 ? 4096 + draw(500) : draw((uint32_t)bytes - 8); /* heads hold most of the structure */
