@@ -116,14 +116,13 @@ static rlx_status_t lower_dft(rlx_builder_t *builder, const rlx_op_t *op, rlx_di
     rlx_dft_geometry_t g;
 
     RLX_TRY(rlx_dft_geometry_get(graph, op, &g, diag));
-    rlx_expr_t outer = rlx_shape_product(graph, x->dims, 0, g.axis), inner = rlx_shape_product(graph, x->dims, g.axis + 1, x->rank - 1);
-    rlx_expr_t lines = rlx_expr_mul(e, outer, inner), per_tile = units_per_tile(graph, 8192, g.length);
+    rlx_expr_t lines = rlx_expr_mul(e, g.outer, g.inner), per_tile = units_per_tile(graph, 8192, g.length);
     rlx_step_in(step, x);
     rlx_step_out(step, op->out[0]);
     rlx_step_param_const(step, RLX_WORD(rlx_dft_params_t, dtype), x->dtype);
-    rlx_step_param(step, RLX_WORD(rlx_dft_params_t, outer), outer);
-    rlx_step_param(step, RLX_WORD(rlx_dft_params_t, inner), inner);
-    rlx_step_param(step, RLX_WORD(rlx_dft_params_t, in_count), x->dims[g.axis]);
+    rlx_step_param(step, RLX_WORD(rlx_dft_params_t, outer), g.outer);
+    rlx_step_param(step, RLX_WORD(rlx_dft_params_t, inner), g.inner);
+    rlx_step_param(step, RLX_WORD(rlx_dft_params_t, in_count), g.in_count);
     rlx_step_param(step, RLX_WORD(rlx_dft_params_t, in_parts), x->dims[x->rank - 1]);
     rlx_step_param(step, RLX_WORD(rlx_dft_params_t, out_count), g.out_count);
     rlx_step_param_const(step, RLX_WORD(rlx_dft_params_t, out_parts), g.out_parts);

@@ -21,11 +21,12 @@ static int find(const char *const *names, int n, const char *name)
 static rlx_status_t read_modes(const rlx_op_t *op, rlx_resize_geometry_t *g, rlx_diag_t *diag)
 {
     static const char *const modes[] = {"nearest", "linear", "cubic"};
-    static const char *const coords[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize"};
+    static const char *const coords[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize",
+                                         "tf_half_pixel_for_nn"};
     static const char *const nearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
 
     g->mode = find(modes, 3, rlx_op_string(op, "mode"));
-    g->coord = find(coords, 6, rlx_op_string(op, "coord"));
+    g->coord = find(coords, 7, rlx_op_string(op, "coord"));
     g->nearest = find(nearest, 4, rlx_op_string(op, "nearest_mode"));
     g->antialias = rlx_op_int(op, "antialias") != 0;
     g->exclude_outside = rlx_op_int(op, "exclude_outside") != 0;
@@ -98,6 +99,12 @@ static int64_t taps_of(const rlx_resize_geometry_t *g, double scale)
     return g->antialias && scale < 1 ? 2 * (int64_t)ceil(reach / scale) : 2 * reach;
 }
 
+/* These coordinates change a tensor even where its extent stays: a crop, and half a pixel unless it is rounded away. */
+static bool moves_at_scale_one(const rlx_resize_geometry_t *g)
+{
+    return g->coord == RLX_COORD_TF_CROP_AND_RESIZE || g->coord == RLX_COORD_TF_HALF_PIXEL_FOR_NN;
+}
+
 static rlx_status_t read_scales(rlx_graph_t *graph, const rlx_op_t *op, const rlx_value_t *scales, const int *axes, rlx_resize_geometry_t *g,
                                 rlx_diag_t *diag)
 {
@@ -116,7 +123,7 @@ static rlx_status_t read_scales(rlx_graph_t *graph, const rlx_op_t *op, const rl
         union { double f; int64_t i; } bits = {.f = (double)data[i]};
         if (!(data[i] > 1 / SCALE_MAX && data[i] < SCALE_MAX))
             return rlx_shape_fail(diag, op, RLX_E_CONST_VALUE, "scale %g of axis %d is out of range", (double)data[i], d);
-        g->resized[d] = data[i] != 1 || g->coord == RLX_COORD_TF_CROP_AND_RESIZE;
+        g->resized[d] = data[i] != 1 || moves_at_scale_one(g);
         g->out[d] = scaled_extent(graph, x->dims[d], data[i]);
         g->scale_bits[d] = bits.i;
         g->taps[d] = num(graph, taps_of(g, (double)data[i]));
@@ -177,7 +184,7 @@ static rlx_status_t read_sizes(rlx_graph_t *graph, const rlx_op_t *op, const int
         return rlx_shape_fail(diag, op, RLX_E_ONNX_OPERATOR, "aspect ratio policy '%s' is not known", policy);
     for (int i = 0; i < count; i++) {
         int d = axes[i];
-        g->resized[d] = g->num[d] != g->den[d] || g->coord == RLX_COORD_TF_CROP_AND_RESIZE;
+        g->resized[d] = g->num[d] != g->den[d] || moves_at_scale_one(g);
         g->taps[d] = symbolic_taps(graph, g, d);
     }
     return RLX_OK;

@@ -1,13 +1,14 @@
-/* What the shape rules and the lowerings of Fourier transforms share. */
+/* What the shape rules and the lowerings of Fourier transforms share. The axis of a transform may be known only at run time. */
 #ifndef RLX_IR_SAMPLE_H
 #define RLX_IR_SAMPLE_H
 
 #include "ir/shape_common.h"
 
 typedef struct rlx_dft_geometry {
-    int axis, out_parts;
+    rlx_expr_t axis; /* in [0, rank - 1) */
+    int out_parts;
     bool inverse, half; /* half: the input is one side of a symmetric spectrum, the output real */
-    rlx_expr_t length, out_count;
+    rlx_expr_t outer, in_count, inner, length, out_count;
 } rlx_dft_geometry_t;
 
 typedef struct rlx_stft_geometry {

@@ -132,21 +132,35 @@ static rlx_status_t need_parts(rlx_graph_t *graph, const rlx_op_t *op, rlx_expr_
     return rlx_shape_require(graph, op, fits, "the last extent must be 1 (real) or 2 (complex)", diag);
 }
 
+/* x as [outer, in_count, inner, parts] around the axis. */
+static void dft_extents(rlx_graph_t *graph, const rlx_value_t *x, rlx_dft_geometry_t *g)
+{
+    rlx_exprs_t *e = graph->exprs;
+    rlx_expr_t one = num(graph, 1);
+
+    g->outer = g->in_count = g->inner = one;
+    for (int d = 0; d < x->rank - 1; d++) {
+        g->outer = rlx_expr_mul(e, g->outer, rlx_expr_select(e, rlx_expr_lt(e, num(graph, d), g->axis), x->dims[d], one));
+        g->in_count = rlx_expr_mul(e, g->in_count, rlx_expr_select(e, rlx_expr_eq(e, num(graph, d), g->axis), x->dims[d], one));
+        g->inner = rlx_expr_mul(e, g->inner, rlx_expr_select(e, rlx_expr_lt(e, g->axis, num(graph, d)), x->dims[d], one));
+    }
+}
+
 rlx_status_t rlx_dft_geometry_get(rlx_graph_t *graph, const rlx_op_t *op, rlx_dft_geometry_t *out, rlx_diag_t *diag)
 {
+    rlx_exprs_t *e = graph->exprs;
     const rlx_value_t *x = op->in[0];
-    int64_t axis = -2;
 
+    out->axis = num(graph, -2);
     if (rlx_op_in(op, 2) != NULL)
-        RLX_TRY(rlx_shape_int_const(graph, op, 2, &axis, diag));
-    RLX_TRY(rlx_shape_axis(op, axis, x->rank, &out->axis, diag));
-    if (out->axis == x->rank - 1)
-        return rlx_shape_fail(diag, op, RLX_E_ONNX_NODE, "axis is the last one, which holds real and imaginary parts");
+        RLX_TRY(rlx_shape_int(graph, op, 2, &out->axis, diag));
+    out->axis = rlx_expr_select(e, rlx_expr_lt(e, out->axis, num(graph, 0)), rlx_expr_add(e, out->axis, num(graph, x->rank)), out->axis);
+    dft_extents(graph, x, out);
     out->inverse = rlx_op_int(op, "inverse") != 0;
     out->half = out->inverse && rlx_op_int(op, "onesided") != 0;
-    out->length = x->dims[out->axis];
+    out->length = out->in_count;
     if (out->half)
-        out->length = rlx_expr_mul(graph->exprs, num(graph, 2), rlx_expr_sub(graph->exprs, out->length, num(graph, 1)));
+        out->length = rlx_expr_mul(e, num(graph, 2), rlx_expr_sub(e, out->in_count, num(graph, 1)));
     if (rlx_op_in(op, 1) != NULL)
         RLX_TRY(rlx_shape_int(graph, op, 1, &out->length, diag));
     out->out_count = !out->inverse && rlx_op_int(op, "onesided") != 0 ? half_count(graph, out->length) : out->length;
@@ -164,10 +178,13 @@ static rlx_status_t shape_dft(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag
     RLX_TRY(rlx_shape_need_rank(op, 0, 2, -1, diag));
     RLX_TRY(need_parts(graph, op, x->dims[x->rank - 1], diag));
     RLX_TRY(rlx_dft_geometry_get(graph, op, &g, diag));
+    RLX_TRY(rlx_shape_require(graph, op, rlx_expr_lt(graph->exprs, num(graph, -1), g.axis), "axis lies below the input's rank", diag));
+    RLX_TRY(rlx_shape_require(graph, op, rlx_expr_lt(graph->exprs, g.axis, num(graph, x->rank - 1)),
+                              "axis must come before the last one, which holds real and imaginary parts", diag));
     RLX_TRY(rlx_shape_require(graph, op, rlx_expr_lt(graph->exprs, num(graph, 0), g.length), "the transform length must be positive", diag));
     RLX_TRY(rlx_shape_require(graph, op, rlx_expr_lt(graph->exprs, g.length, num(graph, 1 << 24)), "the transform length is out of range", diag));
     for (int d = 0; d < x->rank - 1; d++)
-        dims[d] = d == g.axis ? g.out_count : x->dims[d];
+        dims[d] = rlx_expr_select(graph->exprs, rlx_expr_eq(graph->exprs, num(graph, d), g.axis), g.out_count, x->dims[d]);
     dims[x->rank - 1] = num(graph, g.out_parts);
     return rlx_shape_set(graph, op, 0, x->dtype, x->rank, dims, diag);
 }

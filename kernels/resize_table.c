@@ -61,6 +61,8 @@ static double coordinate(const resize_dim_t *dim, double o)
         double at = dim->width == 1 ? dim->roi_span * (dim->in - 1) / 2 : o * dim->roi_span * (dim->in - 1) / (dim->width - 1);
         return at + dim->roi_offset;
     }
+    if (coord == RLX_COORD_TF_HALF_PIXEL_FOR_NN)
+        return dim->exact ? (2 * o + 1) * dim->in / (2 * dim->out) : (o + 0.5) / dim->scale;
     if (coord == RLX_COORD_PYTORCH_HALF_PIXEL && dim->width == 1)
         return -0.5;
     if (coord == RLX_COORD_HALF_PIXEL_SYMMETRIC && !dim->exact)

@@ -75,7 +75,7 @@ static rlx_value_t *resize(rlx_onnx_call_t *call, rlx_value_t *roi, rlx_value_t 
     if (rlx_call_ok(call) && (scales == NULL) == (sizes == NULL))
         return rlx_call_fail(call, RLX_E_ONNX_NODE, "exactly one of scales and sizes must be given");
     if (strcmp(coord, "tf_crop_and_resize") == 0)
-        in[1] = floats_known(call, roi, "roi");
+        in[1] = roi;
     in[2] = floats_known(call, scales, "scales");
     op = rlx_call_begin(call, RLX_OP_resize, 4, in, 1);
     rlx_call_set_string(call, op, "mode", mode);
