@@ -53,6 +53,11 @@ static rlx_status_t output_make(rlx_onnx_import_t *import, const rlx_onnx_scope_
     op = rlx_graph_op(import->graph, NULL, RLX_OP_identity, name, 1, &value, 1, &copy);
     op->source = rlx_graph_printf(import->graph, "graph output '%s'", name);
     RLX_TRY(rlx_op_infer(import->graph, op, import->diag));
+    if (strcmp(copy->name, name) != 0) { /* the constant or input that is copied holds the name */
+        if (!value->is_input)
+            value->name = copy->name;
+        copy->name = name;
+    }
     rlx_graph_output(import->graph, copy);
     return RLX_OK;
 }
