@@ -2,8 +2,9 @@
  *
  * Gates: lstm i o f c, gru z r h, rnn i. Preactivation of a gate, per output one chain: (Wb + Rb, rounded once; +0 without B), then
  * x[k] * W[.][k] with k ascending, then h[k] * R[.][k] with k ascending; gru with linear_before_reset keeps h * R of gate h apart: that chain
- * starts from Rb, the one of x from Wb. Peepholes enter after both, by fma. Then clip, then the activation.
- *   lstm  i = f(i), f = input_forget ? 1 - i : f(f), c = g(c); C = fma(f, C, i * c); o = f(o + Po C); H = o * h(clip(C))
+ * starts from Rb, the one of x from Wb. Peepholes enter after both, by fma. Then clip, then the activation; the cell
+ * state is not clipped (neither does ONNX Runtime).
+ *   lstm  i = f(i), f = input_forget ? 1 - i : f(f), c = g(c); C = fma(f, C, i * c); o = f(o + Po C); H = o * h(C)
  *   gru   z, r = f(.); h = g(x + (r * H) R) or g(fma(r, H R + Rb, x)); H = fma(z, H, (1 - z) * h)
  *   rnn   H = f(.) */
 #ifndef RLX_KERNELS_PARAMS_RNN_H

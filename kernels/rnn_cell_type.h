@@ -25,14 +25,13 @@ static inline void RNN(clip)(const rlx_rnn_cell_t *cell, RNN_T *x, int64_t n)
         RNN_EACH(v > limit ? limit : v < -limit ? -limit : v);
 }
 
-/* Clip, then activation `which` (f, g, h) of the direction, in place. */
-static inline void RNN(activate)(const RNN(unit_t) *unit, int which, RNN_T *x)
+/* Activation `which` (f, g, h) of the direction, in place. */
+static inline void RNN(function)(const RNN(unit_t) *unit, int which, RNN_T *x)
 {
     const rlx_rnn_cell_t *cell = unit->cell;
     RNN_T alpha = (RNN_T)rlx_param_f32(cell->alpha[unit->direction][which]), beta = (RNN_T)rlx_param_f32(cell->beta[unit->direction][which]);
     int64_t n = cell->hidden, kind = cell->activation[unit->direction][which];
 
-    RNN(clip)(cell, x, n);
     if (kind == RLX_RNN_SIGMOID)
         RNN_EACH(RNN_MATH(sigmoid)(v));
     else if (kind == RLX_RNN_TANH)
@@ -55,6 +54,13 @@ static inline void RNN(activate)(const RNN(unit_t) *unit, int which, RNN_T *x)
         RNN_EACH(v / (1 + RNN_ABS(v)));
     else
         RNN_EACH(RNN_MATH(softplus)(v));
+}
+
+/* Clip, then activation: what every gate goes through. */
+static inline void RNN(activate)(const RNN(unit_t) *unit, int which, RNN_T *x)
+{
+    RNN(clip)(unit->cell, x, unit->cell->hidden);
+    RNN(function)(unit, which, x);
 }
 
 static inline void RNN(peep)(const RNN(unit_t) *unit, int64_t gate, int64_t weight)
@@ -90,7 +96,7 @@ static inline void RNN(lstm_finish)(const RNN(unit_t) *unit)
     RNN(activate)(unit, 0, out);
     for (int64_t i = 0; i < n; i++)
         h[i] = c[i];
-    RNN(activate)(unit, 2, h);
+    RNN(function)(unit, 2, h);
     for (int64_t i = 0; i < n; i++)
         h[i] *= out[i];
 }
