@@ -36,7 +36,7 @@ static rlx_status_t functions_index(rlx_onnx_import_t *import)
     return RLX_OK;
 }
 
-/* A graph output is a value of its own, under the model's name: an alias, an input or a constant is copied. */
+/* A graph output is a value under the model's name: an alias or a constant is copied. */
 static rlx_status_t output_make(rlx_onnx_import_t *import, const rlx_onnx_scope_t *scope, const char *name)
 {
     rlx_value_t *value = rlx_onnx_names_get(&scope->names, name);
@@ -45,7 +45,7 @@ static rlx_status_t output_make(rlx_onnx_import_t *import, const rlx_onnx_scope_
 
     if (value == NULL)
         return rlx_fail(import->diag, RLX_E_ONNX_GRAPH, "graph output '%s' is not defined", name);
-    if (value->producer != NULL && !value->is_output && strcmp(value->name, name) == 0) {
+    if ((value->producer != NULL || value->is_input) && !value->is_output && strcmp(value->name, name) == 0) {
         rlx_graph_output(import->graph, value);
         return RLX_OK;
     }
@@ -53,9 +53,8 @@ static rlx_status_t output_make(rlx_onnx_import_t *import, const rlx_onnx_scope_
     op = rlx_graph_op(import->graph, NULL, RLX_OP_identity, name, 1, &value, 1, &copy);
     op->source = rlx_graph_printf(import->graph, "graph output '%s'", name);
     RLX_TRY(rlx_op_infer(import->graph, op, import->diag));
-    if (strcmp(copy->name, name) != 0) { /* the constant or input that is copied holds the name */
-        if (!value->is_input)
-            value->name = copy->name;
+    if (strcmp(value->name, name) == 0) { /* a constant: the copy takes its name over */
+        value->name = copy->name;
         copy->name = name;
     }
     rlx_graph_output(import->graph, copy);
