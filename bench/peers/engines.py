@@ -48,50 +48,69 @@ class OpenVino:
 
 
 class Ncnn:
-    """Converted by pnnx, which fixes shapes and drops the batch axis."""
+    """Converted by pnnx, which fixes shapes and drops the batch axis; what it or ncnn refuses in a model is rewritten before, see adapted."""
 
     def __init__(self, model, threads, work):
         import ncnn
-        base = os.path.join(work, os.path.splitext(os.path.basename(model))[0])
+        base = os.path.join(work, "ncnn", os.path.splitext(os.path.basename(model))[0])
+        os.makedirs(os.path.dirname(base), exist_ok=True)
         if not os.path.exists(base + ".ncnn.bin"):
             self.convert(model, base)
-        self.ncnn, self.net = ncnn, ncnn.Net()
+        self.ncnn, self.net, self.inputs = ncnn, ncnn.Net(), self.inputs_of(base + ".onnx")
         self.net.opt.num_threads = threads
         self.net.opt.use_vulkan_compute = False
         for precision in ("fp16_packed", "fp16_storage", "fp16_arithmetic", "bf16_storage"):
             setattr(self.net.opt, "use_" + precision, False)
         if self.net.load_param(base + ".ncnn.param") != 0 or self.net.load_model(base + ".ncnn.bin") != 0:
             raise RuntimeError("ncnn cannot load the converted model")
-        self.names = self.inputs_of(model)
 
     @staticmethod
     def inputs_of(model):
+        """Name, shape and whether it is an integer, of every input."""
         import onnx
-        graph = onnx.load(model, load_external_data=False).graph
+        graph = onnx.load(model).graph
         constants = {value.name for value in graph.initializer}
-        return [value.name for value in graph.input if value.name not in constants]
+        return [(value.name, [dim.dim_value for dim in value.type.tensor_type.shape.dim], value.type.tensor_type.elem_type != onnx.TensorProto.FLOAT)
+                for value in graph.input if value.name not in constants]
+
+    @staticmethod
+    def adapted(model, rows=64):
+        """pnnx tries the model on made-up ids, which short tables refuse: they get more rows, which real ids never reach. ncnn has no cast: an
+        input that is only cast to float becomes a float input."""
+        from onnx import TensorProto, numpy_helper
+        graph = model.graph
+        tables = {node.input[0] for node in graph.node if node.op_type == "Gather"}
+        for value in graph.initializer:
+            if value.name in tables and len(value.dims) == 2 and value.dims[0] < rows:
+                array = numpy_helper.to_array(value)
+                value.CopyFrom(numpy_helper.from_array(numpy.pad(array, ((0, rows - len(array)), (0, 0))), value.name))
+        for cast in [node for node in graph.node if node.op_type == "Cast" and node.attribute[0].i == TensorProto.FLOAT]:
+            source = next((node for node in graph.node if cast.input[0] in node.output), None)
+            name = cast.input[0] if source is None else source.input[0]
+            users = [node for node in graph.node if name in node.input]
+            port = next((value for value in graph.input if value.name == name), None)
+            if port is None or len(users) != 1 or (source is not None and source.op_type != "Unsqueeze"):
+                continue
+            port.type.tensor_type.elem_type = TensorProto.FLOAT
+            for node in graph.node:
+                node.input[:] = [cast.input[0] if value == cast.output[0] else value for value in node.input]
+            graph.node.remove(cast)
+        return model
 
     @staticmethod
     def convert(model, base):
         import onnx
-        shapes = []
-        graph = onnx.load(model, load_external_data=False).graph
-        for name in Ncnn.inputs_of(model):
-            tensor = next(value for value in graph.input if value.name == name).type.tensor_type
-            shape = ",".join(str(dim.dim_value) for dim in tensor.shape.dim)
-            shapes.append(f"[{shape}]" + ("i64" if tensor.elem_type == onnx.TensorProto.INT64 else "f32"))
+        onnx.save(Ncnn.adapted(onnx.load(model)), base + ".onnx") # pnnx writes beside its input
+        shapes = ["[" + ",".join(map(str, shape)) + "]" + ("i64" if integer else "f32") for _, shape, integer in Ncnn.inputs_of(base + ".onnx")]
         tool = shutil.which("pnnx", path=os.path.dirname(sys.executable)) or "pnnx"
-        copy = base + ".onnx" # pnnx writes beside its input
-        shutil.copyfile(model, copy)
-        done = subprocess.run([tool, copy, "inputshape=" + ",".join(shapes), "fp16=0"], capture_output=True, text=True, cwd=os.path.dirname(base))
+        done = subprocess.run([tool, base + ".onnx", "inputshape=" + ",".join(shapes), "fp16=0"], capture_output=True, text=True,
+                              cwd=os.path.dirname(base))
         if not os.path.exists(base + ".ncnn.bin"):
             raise RuntimeError("pnnx: " + (done.stderr.strip().splitlines() or ["no output"])[-1])
 
     def prepare(self, arrays):
-        self.mats = []
-        for name in self.names:
-            array = arrays[name][0]
-            self.mats.append(self.ncnn.Mat(numpy.ascontiguousarray(array.astype(numpy.int32) if array.dtype == numpy.int64 else array)).clone())
+        self.mats = [self.ncnn.Mat(numpy.ascontiguousarray(arrays[name][0].astype(numpy.int32 if integer else numpy.float32))).clone()
+                     for name, _, integer in self.inputs]
 
     def run(self):
         extractor = self.net.create_extractor()
