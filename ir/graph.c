@@ -205,6 +205,7 @@ int rlx_graph_symbol(rlx_graph_t *graph, const char *name, rlx_value_t *input, i
 rlx_status_t rlx_graph_check(rlx_graph_t *graph, rlx_expr_t condition, const char *message, rlx_diag_t *diag)
 {
     int64_t value;
+    int known;
 
     if (condition < 0)
         return rlx_fail(diag, RLX_E_SHAPE_MISMATCH, "%s (the arithmetic overflows or depends on data)", message);
@@ -212,12 +213,12 @@ rlx_status_t rlx_graph_check(rlx_graph_t *graph, rlx_expr_t condition, const cha
         return value != 0 ? RLX_OK : rlx_fail(diag, RLX_E_SHAPE_MISMATCH, "%s", message);
     if (rlx_expr_node(graph->exprs, condition)->min > 0 || rlx_expr_node(graph->exprs, condition)->max < 0)
         return RLX_OK;
-    for (int i = 0; i < graph->n_checks; i++) {
-        if (graph->checks[i].condition == condition)
-            return RLX_OK;
-    }
+    known = rlx_graph_memory_mark(graph->memory, condition);
+    if (known > 0 && known <= graph->n_checks && graph->checks[known - 1].condition == condition)
+        return RLX_OK;
     graph->checks = array_grow(graph, graph->checks, graph->n_checks, &graph->cap_checks, sizeof(*graph->checks));
     graph->checks[graph->n_checks++] = (rlx_check_t){condition, rlx_graph_strdup(graph, message)};
+    rlx_graph_memory_set_mark(graph->memory, condition, graph->n_checks);
     return RLX_OK;
 }
 

@@ -27,6 +27,8 @@ struct rlx_graph_memory {
     name_entry_t *names;
     uint32_t n_names, cap_names;
     uint32_t n_ops;
+    int *marks; /* by expression */
+    int cap_marks;
 };
 
 static void *zeroed(size_t count, size_t bytes)
@@ -55,6 +57,7 @@ void rlx_graph_memory_destroy(rlx_graph_memory_t *memory)
         free(chunk);
     }
     free(memory->names);
+    free(memory->marks);
     free(memory);
 }
 
@@ -153,3 +156,18 @@ const char *rlx_graph_memory_name(rlx_graph_memory_t *memory, const char *name)
 }
 
 uint32_t rlx_graph_memory_op_id(rlx_graph_memory_t *memory) { return memory->n_ops++; }
+
+int rlx_graph_memory_mark(const rlx_graph_memory_t *memory, rlx_expr_t expr) { return expr < memory->cap_marks ? memory->marks[expr] : 0; }
+
+void rlx_graph_memory_set_mark(rlx_graph_memory_t *memory, rlx_expr_t expr, int mark)
+{
+    if (expr >= memory->cap_marks) {
+        int cap = (expr + 1) * 2;
+        memory->marks = realloc(memory->marks, (size_t)cap * sizeof(*memory->marks));
+        if (memory->marks == NULL)
+            abort();
+        memset(memory->marks + memory->cap_marks, 0, (size_t)(cap - memory->cap_marks) * sizeof(*memory->marks));
+        memory->cap_marks = cap;
+    }
+    memory->marks[expr] = mark;
+}

@@ -159,6 +159,8 @@ rlx_status_t rlx_shape_set(rlx_graph_t *graph, rlx_op_t *op, int index, rlx_dtyp
 
     if (value == NULL)
         return RLX_OK;
+    if (rlx_dtype_size(dtype) == 0)
+        return rlx_shape_fail(diag, op, RLX_E_ONNX_OPERATOR, "element type %d of the result is not supported", (int)dtype);
     if (rank < 0 || rank > RLX_RANK_MAX)
         return rlx_shape_fail(diag, op, RLX_E_IR_LIMIT, "the result has rank %d, at most %d is supported", rank, RLX_RANK_MAX);
     for (int i = 0; i < rank; i++)

@@ -36,7 +36,7 @@ static rlx_status_t shape_constant_of_shape(rlx_graph_t *graph, rlx_op_t *op, rl
     RLX_TRY(rlx_shape_set(graph, op, 0, attr ? attr->tensor.dtype : RLX_F32, rank, dims, diag));
     elements = attr ? rlx_shape_track(graph, op->out[0]) : NULL;
     for (int i = 0; elements != NULL && i < op->out[0]->n_elements; i++)
-        elements[i] = rlx_expr_const(graph->exprs, fill_integer(&attr->tensor));
+        elements[i] = rlx_shape_wrap(graph, attr->tensor.dtype, rlx_expr_const(graph->exprs, fill_integer(&attr->tensor)));
     return RLX_OK;
 }
 
