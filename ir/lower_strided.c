@@ -2,7 +2,9 @@
 #include "ir/shape_common.h"
 #include "ir/strided.h"
 
-#define TILE_BYTES 16384
+#define TILE_BYTES 32768
+#define PLANE_ROWS 16      /* a transpose moves whole cache lines of its input */
+#define PLANE_COLUMNS 1024
 
 static rlx_expr_t num(const rlx_graph_t *graph, int64_t value) { return rlx_expr_const(graph->exprs, value); }
 
@@ -50,15 +52,57 @@ static void merge_axes(const rlx_graph_t *graph, rlx_strided_t *s)
     }
 }
 
+/* A copy may take its axes in any order: the one contiguous in the input goes next to the last, where the kernel transposes tiles. True when
+ * the copy is such a transpose. */
+static bool order_axes(const rlx_graph_t *graph, rlx_strided_t *s)
+{
+    int last = s->n_axes - 1, from = last - 1;
+    rlx_expr_t dim, in_stride, out_stride;
+
+    if (last < 1 || rlx_expr_is(graph->exprs, s->in_stride[last], 1))
+        return false;
+    while (from >= 0 && !rlx_expr_is(graph->exprs, s->in_stride[from], 1))
+        --from;
+    if (from < 0)
+        return false;
+    dim = s->dims[from];
+    in_stride = s->in_stride[from];
+    out_stride = s->out_stride[from];
+    for (; from < last - 1; ++from) {
+        s->dims[from] = s->dims[from + 1];
+        s->in_stride[from] = s->in_stride[from + 1];
+        s->out_stride[from] = s->out_stride[from + 1];
+    }
+    s->dims[from] = dim;
+    s->in_stride[from] = in_stride;
+    s->out_stride[from] = out_stride;
+    return true;
+}
+
+/* Rows of a tile: about TILE_BYTES, in whole cache lines for a transpose. */
+static rlx_expr_t rows_per_tile(const rlx_graph_t *graph, rlx_expr_t inner, int64_t chunk, int64_t size, bool is_plane)
+{
+    rlx_exprs_t *e = graph->exprs;
+    int64_t unit = is_plane ? PLANE_ROWS : 1;
+    rlx_expr_t columns = rlx_expr_max(e, num(graph, 1), rlx_expr_min(e, inner, num(graph, chunk)));
+    rlx_expr_t units = rlx_expr_floordiv(e, num(graph, TILE_BYTES / unit), rlx_expr_mul(e, columns, num(graph, size)));
+
+    return rlx_expr_mul(e, num(graph, unit), rlx_expr_max(e, num(graph, 1), units));
+}
+
 rlx_status_t rlx_strided_lower(rlx_builder_t *builder, const rlx_op_t *op, rlx_strided_t *s, const rlx_value_t *in, const rlx_value_t *out,
                                rlx_diag_t *diag)
 {
     rlx_graph_t *graph = rlx_builder_graph(builder);
     rlx_exprs_t *e = graph->exprs;
     rlx_step_t *step = rlx_step_begin(builder, op, RLX_K_strided_copy, RLX_WORDS(rlx_strided_copy_params_t));
-    rlx_expr_t size = num(graph, (int64_t)rlx_dtype_size(in->dtype)), rows = num(graph, 1), inner = num(graph, 1), grain;
+    int64_t bytes = (int64_t)rlx_dtype_size(in->dtype), chunk;
+    rlx_expr_t size = num(graph, bytes), rows = num(graph, 1), inner = num(graph, 1), grain;
+    bool is_plane;
 
     merge_axes(graph, s);
+    is_plane = order_axes(graph, s);
+    chunk = is_plane ? PLANE_COLUMNS : TILE_BYTES / bytes;
     if (s->n_axes > RLX_RANK_MAX)
         return rlx_shape_fail(diag, op, RLX_E_ONNX_OPERATOR, "needs more than %d independent axes", RLX_RANK_MAX);
     rlx_step_in(step, in);
@@ -75,10 +119,11 @@ rlx_status_t rlx_strided_lower(rlx_builder_t *builder, const rlx_op_t *op, rlx_s
         else
             inner = dim;
     }
-    grain = rlx_expr_max(e, num(graph, 1), rlx_expr_floordiv(e, num(graph, TILE_BYTES), rlx_expr_max(e, num(graph, 1), rlx_expr_mul(e, inner, size))));
+    grain = rows_per_tile(graph, inner, chunk, bytes, is_plane);
     rlx_step_param(step, RLX_WORD(rlx_strided_copy_params_t, in_offset), rlx_expr_mul(e, s->in_offset, size));
     rlx_step_param(step, RLX_WORD(rlx_strided_copy_params_t, out_offset), rlx_expr_mul(e, s->out_offset, size));
     rlx_step_param(step, RLX_WORD(rlx_strided_copy_params_t, bytes), size);
     rlx_step_param(step, RLX_WORD(rlx_strided_copy_params_t, grain), grain);
-    return rlx_step_end(step, rlx_expr_ceildiv(e, rows, grain), RLX_EXPR_NONE, RLX_EXPR_NONE, diag);
+    rlx_step_param_const(step, RLX_WORD(rlx_strided_copy_params_t, chunk), chunk);
+    return rlx_step_end(step, rlx_expr_mul(e, rlx_expr_ceildiv(e, rows, grain), rlx_expr_ceildiv(e, inner, num(graph, chunk))), RLX_EXPR_NONE, RLX_EXPR_NONE, diag);
 }

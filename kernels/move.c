@@ -1,6 +1,7 @@
 /* Moves of whole tensors by strides. The order of elements written does not matter: no two tiles write the same place. */
 #include "kernels/index.h"
 #include "kernels/params.h"
+#include "kernels/transpose_tile.h"
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -36,40 +37,69 @@ static void copy_run(char *restrict to, int64_t to_stride, const char *restrict 
 
 #define PLANE_BLOCK 16
 
-/* `rows` consecutive rows whose elements are contiguous in the input along the rows: a transpose, in square blocks. */
-static void copy_plane(char *to, const char *from, const rlx_strided_copy_params_t *p, int64_t rows)
+static void copy_block(char *to, const char *from, const rlx_strided_copy_params_t *p, int64_t rows, int64_t columns)
 {
-    for (int64_t j = 0; j < p->dims[7]; j += PLANE_BLOCK)
-        for (int64_t i = 0; i < rows; ++i)
-            copy_run(to + i * p->out_stride[6] + j * p->out_stride[7], p->out_stride[7], from + i * p->in_stride[6] + j * p->in_stride[7],
-                     p->in_stride[7], least(PLANE_BLOCK, p->dims[7] - j), p->bytes);
+    for (int64_t i = 0; i < rows; ++i)
+        copy_run(to + i * p->out_stride[6], p->out_stride[7], from + i * p->in_stride[6], p->in_stride[7], columns, p->bytes);
+}
+
+/* Rows whose elements are contiguous in the input along the rows: a transpose, in square blocks. */
+static void copy_plane(char *to, const char *from, const rlx_strided_copy_params_t *p, int64_t rows, int64_t columns)
+{
+    int in_registers = p->bytes == 4 && p->out_stride[7] == 4;
+    int64_t side = in_registers ? 8 : PLANE_BLOCK;
+
+    for (int64_t i = 0; i < rows; i += side)
+        for (int64_t j = 0; j < columns; j += side) {
+            char *block = to + i * p->out_stride[6] + j * p->out_stride[7];
+            const char *source = from + i * p->in_stride[6] + j * p->in_stride[7];
+
+            if (in_registers && i + 8 <= rows && j + 8 <= columns)
+                rlx_transpose_8x8(block, p->out_stride[6], source, p->in_stride[7]);
+            else
+                copy_block(block, source, p, least(side, rows - i), least(side, columns - j));
+        }
+}
+
+/* Rows [row, end) and `columns` elements from `first` on. */
+static void copy_rows(const rlx_kernel_args_t *args, const rlx_strided_copy_params_t *p, int64_t row, int64_t end, int64_t first, int64_t columns)
+{
+    int is_plane = p->in_stride[7] != p->bytes && p->in_stride[6] == p->bytes;
+    char *out = (char *)args->out[0].base + p->out_offset + first * p->out_stride[7];
+    const char *in = (const char *)args->in[0].base + p->in_offset + first * p->in_stride[7];
+    int64_t at[8];
+    int lead = 0;
+
+    while (lead < 6 && p->dims[lead] == 1)
+        lead++;
+    rlx_index_unravel(row, p->dims, 7, at);
+    while (row < end) {
+        int64_t count = least(p->dims[6] - at[6], end - row);
+        char *to = out + rlx_index_dot(at + lead, p->out_stride + lead, 7 - lead);
+        const char *from = in + rlx_index_dot(at + lead, p->in_stride + lead, 7 - lead);
+
+        if (is_plane)
+            copy_plane(to, from, p, count, columns);
+        else
+            copy_block(to, from, p, count, columns);
+        row += count;
+        at[6] += count - 1;
+        rlx_index_next(at, p->dims, 7);
+    }
 }
 
 RLX_KERNEL_ENTRY(strided_copy)
 {
     const rlx_strided_copy_params_t *p = (const rlx_strided_copy_params_t *)args->param;
-    int64_t rows = 1, at[8];
-    int64_t row = tile_begin * p->grain, end;
-    int is_plane = p->in_stride[7] != p->bytes && p->in_stride[6] == p->bytes;
+    int64_t rows = 1, chunks = (p->dims[7] + p->chunk - 1) / p->chunk;
 
     for (int d = 0; d < 7; ++d)
         rows *= p->dims[d];
-    end = least(tile_end * p->grain, rows);
-    if (row >= end || p->dims[7] == 0)
-        return;
-    rlx_index_unravel(row, p->dims, 7, at);
-    while (row < end) {
-        char *to = (char *)args->out[0].base + p->out_offset + rlx_index_dot(at, p->out_stride, 7);
-        const char *from = (const char *)args->in[0].base + p->in_offset + rlx_index_dot(at, p->in_stride, 7);
-        int64_t count = is_plane ? least(p->dims[6] - at[6], end - row) : 1;
+    for (int64_t tile = tile_begin; tile < tile_end; ++tile) {
+        int64_t row = tile / chunks * p->grain, first = tile % chunks * p->chunk;
 
-        if (is_plane)
-            copy_plane(to, from, p, count);
-        else
-            copy_run(to, p->out_stride[7], from, p->in_stride[7], p->dims[7], p->bytes);
-        row += count;
-        at[6] += count - 1;
-        rlx_index_next(at, p->dims, 7);
+        if (row < rows)
+            copy_rows(args, p, row, least(row + p->grain, rows), first, least(p->chunk, p->dims[7] - first));
     }
 }
 

@@ -1,8 +1,51 @@
 /* Row-major f32 to blocks of 16 channels, and back. Both accept row pointers: the outermost dimension is the batch. */
 #include "kernels/abi.h"
 #include "kernels/params.h"
+#include "kernels/transpose_tile.h"
 
 #define LANES 16
+#define ROW (LANES * 4) /* bytes of one position of a block */
+
+/* Sixteen channels, each a run of `spatial`, to one block, 8 x 8 at a time. */
+static void block_to_c16(float *to, const float *from, int64_t spatial)
+{
+    int64_t s = 0;
+
+    for (; s + 8 <= spatial; s += 8)
+        for (int c = 0; c < LANES; c += 8)
+            rlx_transpose_8x8((char *)(to + s * LANES + c), ROW, (const char *)(from + c * spatial + s), spatial * 4);
+    for (; s < spatial; ++s)
+        for (int c = 0; c < LANES; ++c)
+            to[s * LANES + c] = from[c * spatial + s];
+}
+
+static void block_from_c16(float *to, const float *from, int64_t spatial)
+{
+    int64_t s = 0;
+
+    for (; s + 8 <= spatial; s += 8)
+        for (int c = 0; c < LANES; c += 8)
+            rlx_transpose_8x8((char *)(to + c * spatial + s), spatial * 4, (const char *)(from + s * LANES + c), ROW);
+    for (; s < spatial; ++s)
+        for (int c = 0; c < LANES; ++c)
+            to[c * spatial + s] = from[s * LANES + c];
+}
+
+/* The last block: fewer channels; the others are zero. */
+static void part_to_c16(float *to, const float *from, int64_t spatial, int64_t lanes)
+{
+    __builtin_memset(to, 0, (size_t)(spatial * ROW));
+    for (int64_t s = 0; s < spatial; ++s)
+        for (int64_t c = 0; c < lanes; ++c)
+            to[s * LANES + c] = from[c * spatial + s];
+}
+
+static void part_from_c16(float *to, const float *from, int64_t spatial, int64_t lanes)
+{
+    for (int64_t s = 0; s < spatial; ++s)
+        for (int64_t c = 0; c < lanes; ++c)
+            to[c * spatial + s] = from[s * LANES + c];
+}
 
 RLX_KERNEL_ENTRY(to_c16)
 {
@@ -15,16 +58,12 @@ RLX_KERNEL_ENTRY(to_c16)
         const float *from = (const float *)rlx_operand_row(&args->in[0], n) + first * p->spatial;
         float *to = (float *)rlx_operand_row(&args->out[0], n) + first * p->spatial;
 
-        for (int64_t s = 0; s < p->spatial; ++s) {
-            for (int64_t c = 0; c < lanes; ++c)
-                to[s * LANES + c] = from[c * p->spatial + s];
-            for (int64_t c = lanes; c < LANES; ++c)
-                to[s * LANES + c] = 0;
-        }
+        if (lanes == LANES)
+            block_to_c16(to, from, p->spatial);
+        else
+            part_to_c16(to, from, p->spatial, lanes);
     }
 }
-
-#define SPATIAL_BLOCK 64
 
 RLX_KERNEL_ENTRY(from_c16)
 {
@@ -37,9 +76,9 @@ RLX_KERNEL_ENTRY(from_c16)
         const float *from = (const float *)rlx_operand_row(&args->in[0], n) + first * p->spatial;
         float *to = (float *)rlx_operand_row(&args->out[0], n) + first * p->spatial;
 
-        for (int64_t s0 = 0; s0 < p->spatial; s0 += SPATIAL_BLOCK)
-            for (int64_t c = 0; c < lanes; ++c)
-                for (int64_t s = s0; s < s0 + SPATIAL_BLOCK && s < p->spatial; ++s)
-                    to[c * p->spatial + s] = from[s * LANES + c];
+        if (lanes == LANES)
+            block_from_c16(to, from, p->spatial);
+        else
+            part_from_c16(to, from, p->spatial, lanes);
     }
 }
