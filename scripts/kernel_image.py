@@ -5,8 +5,8 @@ Every kernel source is compiled by clang, linked by lld with a linker script of 
 that runs wherever it is mapped (read and execute). Anything that would need a loader is refused with the name of what caused it: relocations
 left, a global offset table, writable or zero-initialised data, undefined symbols, a kernel of kernels/kernel_list.h that no source defines.
 
-The same sources and tools give the same bytes. Objects are cached beside the output by the digest of preprocessed source, flags and
-compiler.
+The same sources and tools give the same bytes. Objects are cached (in --objects, else beside the output) by the digest of
+preprocessed source, flags and compiler.
 """
 import argparse
 import concurrent.futures
@@ -180,11 +180,13 @@ def build(options):
     flags = COMMON + ISA[options.isa]
     options.clang_version = run([options.clang, "--version"]).splitlines()[0]
     cache = os.path.join(os.path.dirname(os.path.abspath(options.output)), f"kernel_objects_{options.isa}")
+    objects = options.objects or cache
     os.makedirs(cache, exist_ok=True)
+    os.makedirs(objects, exist_ok=True)
     kernels = kernel_list(options)
     sources = sorted(set(options.sources)) + [os.path.join(HERE, "../kernels/image_memory.c")]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        compiled = list(pool.map(lambda source: compile_one(source, options, flags, cache), sources))
+        compiled = list(pool.map(lambda source: compile_one(source, options, flags, objects), sources))
     script = os.path.join(cache, "image.ld")
     elf_path = os.path.join(cache, "image.elf")
     write(script, LINKER_SCRIPT.encode())
@@ -210,6 +212,7 @@ def main():
     parser.add_argument("--output", required=True, help="the flat image")
     parser.add_argument("--index", required=True, help="C header with size and entry points")
     parser.add_argument("--depfile")
+    parser.add_argument("--objects", help="where objects are cached; several builds may share the folder")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--sources", nargs="+", required=True)
     try:
