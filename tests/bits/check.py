@@ -78,6 +78,13 @@ def check_bits(tool, name, path, feed):
     report(f"{name}: fixed shape {sizes}", same(first, tool.infer(bound, arrays)), "bits differ")
 
 
+def check_other_build(tool, name, path, feed, other):
+    """Executor and compiler built by another compiler: same answers, same bundles."""
+    bundle, arrays = tool.compile(path), feed(2, 7)
+    report(f"{name}: executor built by clang", same(tool.infer(bundle, arrays), other.infer(bundle, arrays)), "bits differ")
+    report(f"{name}: bundle from a compiler built by clang", bundle.read_bytes() == other.compile(path).read_bytes(), "bytes differ")
+
+
 def check_bytes(tool, name, path):
     digest = hashlib.sha256(tool.compile(path).read_bytes()).hexdigest()
     elsewhere = tool.folder / "else where"
@@ -87,12 +94,21 @@ def check_bytes(tool, name, path):
     report(f"{name}: same bundle from another folder, user, time zone", digest == hashlib.sha256(moved.read_bytes()).hexdigest(), "bytes differ")
 
 
+def clang_tool(folder):
+    """The tool of the clang build, when scripts/test made one."""
+    build = os.environ.get("RLX_BUILD_CLANG")
+    return Tool(str(pathlib.Path(build) / "cli" / "rlx"), folder) if build else None
+
+
 def main():
+    global skipped
     parser = argparse.ArgumentParser()
     parser.add_argument("--rlx", required=True)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         tool = Tool(arguments.rlx, folder)
+        (pathlib.Path(folder) / "clang").mkdir()
+        other = clang_tool(pathlib.Path(folder) / "clang")
         for name, build in models.ALL.items():
             model, feed, _ = build()
             path = pathlib.Path(folder) / f"{name}.onnx"
@@ -100,6 +116,11 @@ def main():
             try:
                 check_bits(tool, name, path, feed)
                 check_bytes(tool, name, path)
+                if other:
+                    check_other_build(tool, name, path, feed, other)
+                else:
+                    print(f"skip {name}: executor built by clang (no clang build in this run)")
+                    skipped += 1
             except RuntimeError as error:
                 report(name, False, str(error))
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
