@@ -79,7 +79,8 @@ static rlx_expr_t make_extremum(rlx_exprs_t *exprs, rlx_expr_op_t op, rlx_expr_t
         b = swap;
     }
     if (exprs->nodes[a].op == op && rlx_expr_is_const(exprs, exprs->nodes[a].b, &inner) && rlx_expr_is_const(exprs, b, &outer))
-        return rlx_expr_binary(exprs, op, exprs->nodes[a].a, rlx_expr_const(exprs, (op == RLX_EXPR_MIN) == (inner < outer) ? inner : outer));
+        return rlx_expr_binary(exprs, op, exprs->nodes[a].a,
+                               rlx_expr_const(exprs, (op == RLX_EXPR_MIN) == (inner < outer) ? inner : outer));
     return raw(exprs, op, a, b);
 }
 
@@ -185,7 +186,8 @@ static rlx_expr_t make_less_undivided(rlx_exprs_t *exprs, const rlx_linear_t *di
     int64_t d, limit;
     rlx_expr_t x;
 
-    if (difference->n != 1 || (difference->coef[0] != 1 && difference->coef[0] != -1) || exprs->nodes[difference->term[0]].op != RLX_EXPR_FLOORDIV)
+    if (difference->n != 1 || (difference->coef[0] != 1 && difference->coef[0] != -1) ||
+        exprs->nodes[difference->term[0]].op != RLX_EXPR_FLOORDIV)
         return RLX_EXPR_NONE;
     if (!rlx_expr_is_const(exprs, exprs->nodes[difference->term[0]].b, &d) || d <= 0)
         return RLX_EXPR_NONE;
@@ -272,6 +274,58 @@ static bool select_follows_equality(const rlx_exprs_t *exprs, rlx_expr_t cond, r
     return node->op == RLX_EXPR_EQ && ((node->a == a && node->b == b) || (node->a == b && node->b == a));
 }
 
+/* What an equality `x == k` says: the value of x, and of g where x is min(g, c) or max(g, c) with another c. */
+typedef struct assumption {
+    rlx_expr_t known[2];
+    int64_t value;
+} assumption_t;
+
+static assumption_t assume(const rlx_exprs_t *exprs, rlx_expr_t x, int64_t k)
+{
+    const rlx_expr_node_t *node = &exprs->nodes[x];
+    assumption_t assumption = {{x, RLX_EXPR_NONE}, k};
+    int64_t bound;
+
+    if (node->op != RLX_EXPR_MIN && node->op != RLX_EXPR_MAX)
+        return assumption;
+    if (rlx_expr_is_const(exprs, node->a, &bound) && bound != k)
+        assumption.known[1] = node->b;
+    if (rlx_expr_is_const(exprs, node->b, &bound) && bound != k)
+        assumption.known[1] = node->a;
+    return assumption;
+}
+
+/* The value of `expr` under the assumption, if that settles it; `depth` bounds the search. */
+static bool settled(const rlx_exprs_t *exprs, rlx_expr_t expr, const assumption_t *assumption, int depth, int64_t *out)
+{
+    const rlx_expr_node_t *node = &exprs->nodes[expr];
+    int64_t a, b;
+
+    if (rlx_expr_is_const(exprs, expr, out))
+        return true;
+    *out = assumption->value;
+    if (expr == assumption->known[0] || expr == assumption->known[1])
+        return true;
+    if (depth == 0 || node->op == RLX_EXPR_SYMBOL || !settled(exprs, node->a, assumption, depth - 1, &a))
+        return false;
+    if (node->op == RLX_EXPR_SELECT)
+        return settled(exprs, a != 0 ? node->b : node->c, assumption, depth - 1, out);
+    return settled(exprs, node->b, assumption, depth - 1, &b) && rlx_int_fold(node->op, a, b, out);
+}
+
+/* select(x == k, a, x) is x where a is k whenever x is: what remains of a broadcast whose extents agree anyway. */
+static bool select_is_redundant(const rlx_exprs_t *exprs, rlx_expr_t cond, rlx_expr_t a, rlx_expr_t b)
+{
+    const rlx_expr_node_t *node = &exprs->nodes[cond];
+    int64_t k, value;
+    assumption_t assumption;
+
+    if (node->op != RLX_EXPR_EQ || node->a != b || !rlx_expr_is_const(exprs, node->b, &k))
+        return false;
+    assumption = assume(exprs, b, k);
+    return settled(exprs, a, &assumption, 6, &value) && value == k;
+}
+
 rlx_expr_t rlx_expr_select(rlx_exprs_t *exprs, rlx_expr_t cond, rlx_expr_t a, rlx_expr_t b)
 {
     int64_t value;
@@ -286,7 +340,7 @@ rlx_expr_t rlx_expr_select(rlx_exprs_t *exprs, rlx_expr_t cond, rlx_expr_t a, rl
         return a;
     if (a < 0 || b < 0)
         return a == RLX_EXPR_ERROR || b == RLX_EXPR_ERROR ? RLX_EXPR_ERROR : RLX_EXPR_NONE;
-    if (select_follows_equality(exprs, cond, a, b))
+    if (select_follows_equality(exprs, cond, a, b) || select_is_redundant(exprs, cond, a, b))
         return b;
     if (exprs->nodes[cond].op == RLX_EXPR_EQ && rlx_expr_is(exprs, exprs->nodes[cond].b, 0) && is_bool(exprs, exprs->nodes[cond].a))
         return rlx_expr_select(exprs, exprs->nodes[cond].a, b, a);

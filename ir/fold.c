@@ -85,6 +85,31 @@ static rlx_status_t fold_operands(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *
     return RLX_OK;
 }
 
+/* Whether all elements of the result are known expressions of the symbols. */
+static bool symbolic_elements(const rlx_op_t *op)
+{
+    const rlx_value_t *value = op->n_out == 1 ? op->out[0] : NULL;
+
+    if (value == NULL || op->n_in == 0 || value->n_elements < 0 || value->elements == NULL || (value->dtype != RLX_I64 && value->dtype != RLX_I32))
+        return false;
+    for (int i = 0; i < value->n_elements; ++i)
+        if (value->elements[i] < 0)
+            return false;
+    return true;
+}
+
+/* Shape arithmetic that the compiler has understood needs no operands: the op becomes store_elements, and what led to it dies. */
+static void forget_operands(rlx_op_t *op)
+{
+    for (int i = 0; i < op->n_in; ++i)
+        if (op->in[i] != NULL)
+            --op->in[i]->n_uses;
+    op->kind = RLX_OP_store_elements;
+    op->n_in = 0;
+    op->n_attrs = 0;
+    op->sched = NULL;
+}
+
 rlx_status_t rlx_pass_fold(rlx_graph_t *graph, rlx_diag_t *diag)
 {
     rlx_op_t *next;
@@ -96,6 +121,8 @@ rlx_status_t rlx_pass_fold(rlx_graph_t *graph, rlx_diag_t *diag)
             continue;
         if (op->n_out == 1 && op->out[0] != NULL && known_elements(graph, op->out[0], elements))
             RLX_TRY(fold_elements(graph, op, elements));
+        else if (symbolic_elements(op))
+            forget_operands(op);
         else if (operands_const(op) && worth_folding(graph, op))
             RLX_TRY(fold_operands(graph, op, diag));
     }
