@@ -52,7 +52,8 @@ static interval_t divide_bounds(rlx_expr_op_t op, interval_t a, interval_t b)
 
     if (b.min <= 0) {
         interval_t m = magnitude(a);
-        return op == RLX_EXPR_CEILDIV || op == RLX_EXPR_FLOORDIV ? (interval_t){saturate((wide_t)m.min - 1), saturate((wide_t)m.max + 1)} : m;
+        return op == RLX_EXPR_CEILDIV || op == RLX_EXPR_FLOORDIV ? (interval_t){saturate((wide_t)m.min - 1), saturate((wide_t)m.max + 1)}
+                                                                 : m;
     }
     for (int i = 0; i < 4; i++) {
         wide_t x = as[i / 2], y = bs[i % 2];
@@ -282,6 +283,8 @@ bool rlx_int_fold(rlx_expr_op_t op, int64_t a, int64_t b, int64_t *out)
     }
     if (b == 0 || (a == INT64_MIN && b == -1))
         return false;
-    *out = op == RLX_EXPR_TRUNCDIV ? a / b : op == RLX_EXPR_CEILDIV ? a / b + (a % b != 0 && (a % b < 0) == (b < 0)) : rlx_int_floordiv(a, b);
+    *out = op == RLX_EXPR_TRUNCDIV  ? a / b
+           : op == RLX_EXPR_CEILDIV ? a / b + (a % b != 0 && (a % b < 0) == (b < 0))
+                                    : rlx_int_floordiv(a, b);
     return true;
 }

@@ -291,7 +291,8 @@ static bool expand(rlx_exprs_t *exprs, rlx_expr_t expr, int64_t coef, int depth,
         return false;
     for (int i = 0; i < linear.n; i++) {
         bool product = exprs->nodes[linear.term[i]].op == RLX_EXPR_MUL;
-        if (product ? !expand_term(exprs, linear.term[i], linear.coef[i], depth, out) : !rlx_linear_add(exprs, out, linear.term[i], linear.coef[i]))
+        if (product ? !expand_term(exprs, linear.term[i], linear.coef[i], depth, out)
+                    : !rlx_linear_add(exprs, out, linear.term[i], linear.coef[i]))
             return false;
     }
     return true;

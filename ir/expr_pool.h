@@ -1,8 +1,9 @@
 /* Inside of the expression pool: raw nodes, linear sums and products. For ir/expr*.c only.
  *
- * Canonical forms. A sum is a left-associated chain of ADD and SUB over terms `coefficient * atom`, sorted by the atom's index, constant last;
- * a product is a left-associated MUL chain of factors sorted by index, constant last; a product of one sum and a constant is distributed.
- * A factor that is a sum has content 1 and a positive first coefficient. So equal polynomials in factored form have equal indices. */
+ * Canonical forms. A sum is a left-associated chain of ADD and SUB over terms `coefficient * atom`, sorted by the atom's index, constant
+ * last; a product is a left-associated MUL chain of factors sorted by index, constant last; a product of one sum and a constant is
+ * distributed. A factor that is a sum has content 1 and a positive first coefficient. So equal polynomials in factored form have equal
+ * indices. */
 #ifndef RLX_IR_EXPR_POOL_H
 #define RLX_IR_EXPR_POOL_H
 

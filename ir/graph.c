@@ -156,7 +156,8 @@ static void const_elements_fill(rlx_graph_t *graph, rlx_value_t *value, int64_t 
     }
 }
 
-rlx_value_t *rlx_graph_const(rlx_graph_t *graph, const char *name, rlx_dtype_t dtype, int rank, const int64_t *dims, const void *data, bool borrow)
+rlx_value_t *rlx_graph_const(rlx_graph_t *graph, const char *name, rlx_dtype_t dtype, int rank, const int64_t *dims, const void *data,
+                             bool borrow)
 {
     rlx_value_t *value = rlx_graph_value(graph, name, dtype);
     int64_t count, bytes;
@@ -198,7 +199,8 @@ int rlx_graph_symbol(rlx_graph_t *graph, const char *name, rlx_value_t *input, i
     }
     graph->symbols = array_grow(graph, graph->symbols, graph->n_symbols, &graph->cap_symbols, sizeof(*graph->symbols));
     symbol = &graph->symbols[graph->n_symbols];
-    *symbol = (rlx_symbol_t){.name = rlx_graph_strdup(graph, name), .input = input, .axis = axis, .element = element, .min = min, .max = max};
+    *symbol =
+        (rlx_symbol_t){.name = rlx_graph_strdup(graph, name), .input = input, .axis = axis, .element = element, .min = min, .max = max};
     return graph->n_symbols++;
 }
 
@@ -237,8 +239,8 @@ static void op_link(rlx_graph_t *graph, rlx_op_t *op, rlx_op_t *before)
     graph->n_ops++;
 }
 
-rlx_op_t *rlx_graph_op(rlx_graph_t *graph, rlx_op_t *before, rlx_op_kind_t kind, const char *name, int n_in, rlx_value_t *const *in, int n_out,
-                       rlx_value_t *const *out)
+rlx_op_t *rlx_graph_op(rlx_graph_t *graph, rlx_op_t *before, rlx_op_kind_t kind, const char *name, int n_in, rlx_value_t *const *in,
+                       int n_out, rlx_value_t *const *out)
 {
     rlx_op_t *op = rlx_graph_alloc(graph, sizeof(*op));
 

@@ -11,7 +11,8 @@
 
 static const rlx_op_info_t op_table[RLX_OP_COUNT] = {
     [RLX_OP_NONE] = {"none", "", "", "", 0, 0, 0, 0},
-#define RLX_OP(id, family, min_in, max_in, max_out, traits, attrs, doc) [RLX_OP_##id] = {#id, #family, attrs, doc, min_in, max_in, max_out, traits},
+#define RLX_OP(id, family, min_in, max_in, max_out, traits, attrs, doc)                                                                    \
+    [RLX_OP_##id] = {#id, #family, attrs, doc, min_in, max_in, max_out, traits},
 #include "ir/op_list.h"
 #undef RLX_OP
 };
@@ -74,9 +75,15 @@ static rlx_attr_t *attr_slot(rlx_graph_t *graph, rlx_op_t *op, const char *name,
     return &larger[op->n_attrs++];
 }
 
-void rlx_op_set_int(rlx_graph_t *graph, rlx_op_t *op, const char *name, int64_t value) { attr_slot(graph, op, name, RLX_ATTR_INT)->i = value; }
+void rlx_op_set_int(rlx_graph_t *graph, rlx_op_t *op, const char *name, int64_t value)
+{
+    attr_slot(graph, op, name, RLX_ATTR_INT)->i = value;
+}
 
-void rlx_op_set_float(rlx_graph_t *graph, rlx_op_t *op, const char *name, float value) { attr_slot(graph, op, name, RLX_ATTR_FLOAT)->f = value; }
+void rlx_op_set_float(rlx_graph_t *graph, rlx_op_t *op, const char *name, float value)
+{
+    attr_slot(graph, op, name, RLX_ATTR_FLOAT)->f = value;
+}
 
 void rlx_op_set_string(rlx_graph_t *graph, rlx_op_t *op, const char *name, const char *value)
 {

@@ -1,7 +1,7 @@
 /* Shape inference of one op: checks the operator's form, then calls the rule of its family (ir/shape_<family>.c).
  *
- * Rules may rely on what is checked here: operand and output counts are in the declared range, required operands are present, every operand's
- * shape is known. A rule may run again after an edit: it sets the same outputs anew. */
+ * Rules may rely on what is checked here: operand and output counts are in the declared range, required operands are present, every
+ * operand's shape is known. A rule may run again after an edit: it sets the same outputs anew. */
 #include "ir/dispatch.h"
 #include "ir/shape_common.h"
 #include "ir/verify.h"

@@ -32,8 +32,11 @@ rlx_status_t rlx_shape_need_rank(const rlx_op_t *op, int index, int rank_min, in
     if (value == NULL)
         return rlx_shape_fail(diag, op, RLX_E_ONNX_NODE, "operand %d is missing", index);
     if (value->rank < rank_min || (rank_max >= 0 && value->rank > rank_max))
-        return rlx_shape_fail(diag, op, RLX_E_SHAPE_MISMATCH, "operand %d ('%s') has rank %d, expected %s%d", index, value->name, value->rank,
-                              rank_max < 0 ? "at least " : rank_max > rank_min && value->rank > rank_max ? "at most " : "",
+        return rlx_shape_fail(diag, op, RLX_E_SHAPE_MISMATCH, "operand %d ('%s') has rank %d, expected %s%d", index, value->name,
+                              value->rank,
+                              rank_max < 0                                    ? "at least "
+                              : rank_max > rank_min && value->rank > rank_max ? "at most "
+                                                                              : "",
                               rank_max >= 0 && value->rank > rank_max ? rank_max : rank_min);
     return RLX_OK;
 }
@@ -152,7 +155,8 @@ static rlx_status_t check_extent(rlx_graph_t *graph, const rlx_op_t *op, int axi
     return rlx_shape_require(graph, op, rlx_expr_lt(graph->exprs, rlx_expr_const(graph->exprs, -1), extent), text, diag);
 }
 
-rlx_status_t rlx_shape_set(rlx_graph_t *graph, rlx_op_t *op, int index, rlx_dtype_t dtype, int rank, const rlx_expr_t *dims, rlx_diag_t *diag)
+rlx_status_t rlx_shape_set(rlx_graph_t *graph, rlx_op_t *op, int index, rlx_dtype_t dtype, int rank, const rlx_expr_t *dims,
+                           rlx_diag_t *diag)
 {
     rlx_value_t *value = index < op->n_out ? op->out[index] : NULL;
     rlx_expr_t count;
@@ -190,7 +194,8 @@ rlx_status_t rlx_shape_set_like(rlx_graph_t *graph, rlx_op_t *op, int index, rlx
 }
 
 /* One side is a constant above 1: the other must be 1 or the same. */
-static rlx_status_t broadcast_constant(rlx_graph_t *graph, const rlx_op_t *op, rlx_expr_t constant, rlx_expr_t open, rlx_expr_t *out, rlx_diag_t *diag)
+static rlx_status_t broadcast_constant(rlx_graph_t *graph, const rlx_op_t *op, rlx_expr_t constant, rlx_expr_t open, rlx_expr_t *out,
+                                       rlx_diag_t *diag)
 {
     rlx_exprs_t *e = graph->exprs;
     rlx_expr_t one = rlx_expr_const(e, 1);
@@ -228,8 +233,8 @@ rlx_status_t rlx_shape_broadcast_dim(rlx_graph_t *graph, const rlx_op_t *op, rlx
     return rlx_shape_require(graph, op, fits, "two extents differ and neither is 1", diag);
 }
 
-rlx_status_t rlx_shape_broadcast_dims(rlx_graph_t *graph, const rlx_op_t *op, rlx_expr_t *acc, int *acc_rank, const rlx_expr_t *dims, int rank,
-                                      rlx_diag_t *diag)
+rlx_status_t rlx_shape_broadcast_dims(rlx_graph_t *graph, const rlx_op_t *op, rlx_expr_t *acc, int *acc_rank, const rlx_expr_t *dims,
+                                      int rank, rlx_diag_t *diag)
 {
     int common = rank > *acc_rank ? rank : *acc_rank;
 
@@ -248,7 +253,8 @@ rlx_status_t rlx_shape_broadcast_dims(rlx_graph_t *graph, const rlx_op_t *op, rl
     return RLX_OK;
 }
 
-rlx_status_t rlx_shape_broadcast(rlx_graph_t *graph, const rlx_op_t *op, int first, int count, rlx_expr_t *out_dims, int *out_rank, rlx_diag_t *diag)
+rlx_status_t rlx_shape_broadcast(rlx_graph_t *graph, const rlx_op_t *op, int first, int count, rlx_expr_t *out_dims, int *out_rank,
+                                 rlx_diag_t *diag)
 {
     *out_rank = 0;
     for (int i = first; i < first + count; i++) {

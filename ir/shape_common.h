@@ -24,26 +24,32 @@ bool rlx_dtype_is_float(rlx_dtype_t dtype);   /* f32, f64, f16, bf16 */
 /* `axis` in [-rank, rank) to [0, rank). */
 rlx_status_t rlx_shape_axis(const rlx_op_t *op, int64_t axis, int rank, int *out_axis, rlx_diag_t *diag);
 /* Axes operand `index` (integer tensor of known constants), normalised; repeated axes are refused. Absent operand: count -1. */
-rlx_status_t rlx_shape_axes(rlx_graph_t *graph, const rlx_op_t *op, int index, int rank, int out_axes[RLX_RANK_MAX], int *out_count, rlx_diag_t *diag);
+rlx_status_t rlx_shape_axes(rlx_graph_t *graph, const rlx_op_t *op, int index, int rank, int out_axes[RLX_RANK_MAX], int *out_count,
+                            rlx_diag_t *diag);
 
 /* Declares `condition` for this op: proven true is dropped, proven false fails with RLX_E_SHAPE_MISMATCH, else a graph check.
  * The message is "OPERATOR at SOURCE: what". */
 rlx_status_t rlx_shape_require(rlx_graph_t *graph, const rlx_op_t *op, rlx_expr_t condition, const char *what, rlx_diag_t *diag);
 /* Two extents must agree; `what` names them ("input channels and weight"). */
-rlx_status_t rlx_shape_require_equal(rlx_graph_t *graph, const rlx_op_t *op, rlx_expr_t a, rlx_expr_t b, const char *what, rlx_diag_t *diag);
+rlx_status_t rlx_shape_require_equal(rlx_graph_t *graph, const rlx_op_t *op, rlx_expr_t a, rlx_expr_t b, const char *what,
+                                     rlx_diag_t *diag);
 
 /* Sets output `index` (ignored when nobody asked for it): dtype, rank, dims; clears elements. Refuses rank above RLX_RANK_MAX, extents that
- * are NONE (RLX_E_SHAPE_UNKNOWN), ERROR or proven negative, and counts proven above RLX_COUNT_MAX; an extent that may be negative gets a check. */
-rlx_status_t rlx_shape_set(rlx_graph_t *graph, rlx_op_t *op, int index, rlx_dtype_t dtype, int rank, const rlx_expr_t *dims, rlx_diag_t *diag);
+ * are NONE (RLX_E_SHAPE_UNKNOWN), ERROR or proven negative, and counts proven above RLX_COUNT_MAX; an extent that may be negative gets a
+ * check. */
+rlx_status_t rlx_shape_set(rlx_graph_t *graph, rlx_op_t *op, int index, rlx_dtype_t dtype, int rank, const rlx_expr_t *dims,
+                           rlx_diag_t *diag);
 /* Output `index` is like operand `operand` but of type `dtype`. */
 rlx_status_t rlx_shape_set_like(rlx_graph_t *graph, rlx_op_t *op, int index, rlx_dtype_t dtype, int operand, rlx_diag_t *diag);
 
 /* Broadcasting (numpy). One extent pair; `out` is the common extent. Pairs that cannot be proven to fit get a check. */
 rlx_status_t rlx_shape_broadcast_dim(rlx_graph_t *graph, const rlx_op_t *op, rlx_expr_t a, rlx_expr_t b, rlx_expr_t *out, rlx_diag_t *diag);
 /* dims into acc (rank *acc_rank, right-aligned): acc becomes the common shape. */
-rlx_status_t rlx_shape_broadcast_dims(rlx_graph_t *graph, const rlx_op_t *op, rlx_expr_t *acc, int *acc_rank, const rlx_expr_t *dims, int rank, rlx_diag_t *diag);
+rlx_status_t rlx_shape_broadcast_dims(rlx_graph_t *graph, const rlx_op_t *op, rlx_expr_t *acc, int *acc_rank, const rlx_expr_t *dims,
+                                      int rank, rlx_diag_t *diag);
 /* Common shape of all present operands [first, first+count). */
-rlx_status_t rlx_shape_broadcast(rlx_graph_t *graph, const rlx_op_t *op, int first, int count, rlx_expr_t *out_dims, int *out_rank, rlx_diag_t *diag);
+rlx_status_t rlx_shape_broadcast(rlx_graph_t *graph, const rlx_op_t *op, int first, int count, rlx_expr_t *out_dims, int *out_rank,
+                                 rlx_diag_t *diag);
 
 /* For lowering: product of dims[begin..end). */
 rlx_expr_t rlx_shape_product(const rlx_graph_t *graph, const rlx_expr_t *dims, int begin, int end);
@@ -70,8 +76,8 @@ rlx_expr_t rlx_shape_element(const rlx_value_t *value, int i);
 rlx_expr_t rlx_shape_wrap(const rlx_graph_t *graph, rlx_dtype_t dtype, rlx_expr_t element);
 /* True when dims and dtype allow tracking; then the count. */
 bool rlx_shape_trackable(const rlx_graph_t *graph, const rlx_value_t *value, int *out_count);
-/* True when a symbol of `expr` is data of an input (not an extent), or when that is too costly to tell. Data may hold the special values of an
- * operator (0 and -1 of reshape); arithmetic on extents is taken as extents. */
+/* True when a symbol of `expr` is data of an input (not an extent), or when that is too costly to tell. Data may hold the special values of
+ * an operator (0 and -1 of reshape); arithmetic on extents is taken as extents. */
 bool rlx_shape_depends_on_data(const rlx_graph_t *graph, rlx_expr_t expr);
 
 /* Slice, resolved for all axes of x: first index, step and extent of the result; runtime starts, ends, axes and steps become selects.

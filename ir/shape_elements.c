@@ -124,14 +124,14 @@ rlx_status_t rlx_shape_ints(rlx_graph_t *graph, const rlx_op_t *op, int index, r
 
     RLX_TRY(rlx_shape_need_integer(op, index, diag));
     if (!rlx_shape_trackable(graph, value, &count) || count > cap)
-        return rlx_shape_fail(diag, op, RLX_E_SHAPE_UNKNOWN, "operand %d ('%s') decides a shape but has no fixed count of at most %d elements", index,
-                              value->name, cap);
+        return rlx_shape_fail(diag, op, RLX_E_SHAPE_UNKNOWN,
+                              "operand %d ('%s') decides a shape but has no fixed count of at most %d elements", index, value->name, cap);
     demand(graph, value, DEMAND_DEPTH_MAX, &visits);
     for (int i = 0; i < count; i++) {
         out[i] = rlx_shape_element(value, i);
         if (out[i] < 0)
-            return rlx_shape_fail(diag, op, RLX_E_SHAPE_UNKNOWN, "operand %d ('%s') decides a shape but its element %d depends on data", index,
-                                  value->name, i);
+            return rlx_shape_fail(diag, op, RLX_E_SHAPE_UNKNOWN, "operand %d ('%s') decides a shape but its element %d depends on data",
+                                  index, value->name, i);
     }
     *out_count = count;
     return RLX_OK;

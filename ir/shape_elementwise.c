@@ -205,7 +205,8 @@ static rlx_expr_t operand_element(const rlx_graph_t *graph, const rlx_op_t *op, 
 
 static rlx_expr_t element_clip(const rlx_graph_t *graph, const rlx_op_t *op, rlx_expr_t x)
 {
-    rlx_expr_t lo = rlx_op_in(op, 1) ? rlx_shape_element(op->in[1], 0) : x, hi = rlx_op_in(op, 2) ? rlx_shape_element(op->in[2], 0) : RLX_EXPR_NONE;
+    rlx_expr_t lo = rlx_op_in(op, 1) ? rlx_shape_element(op->in[1], 0) : x,
+               hi = rlx_op_in(op, 2) ? rlx_shape_element(op->in[2], 0) : RLX_EXPR_NONE;
 
     if (rlx_op_in(op, 1))
         x = rlx_expr_max(graph->exprs, x, lo);
@@ -325,7 +326,8 @@ static rlx_status_t shape_clip(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *dia
         if (op->in[i] == NULL)
             continue;
         RLX_TRY(rlx_shape_need_same_dtype(op, 0, i, diag));
-        RLX_TRY(rlx_shape_require_equal(graph, op, rlx_value_count(graph, op->in[i]), rlx_expr_const(graph->exprs, 1), "the bound's count and 1", diag));
+        RLX_TRY(rlx_shape_require_equal(graph, op, rlx_value_count(graph, op->in[i]), rlx_expr_const(graph->exprs, 1),
+                                        "the bound's count and 1", diag));
     }
     RLX_TRY(rlx_shape_set_like(graph, op, 0, op->in[0]->dtype, 0, diag));
     if (op->out[0] != NULL)

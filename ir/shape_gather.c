@@ -16,13 +16,15 @@ static rlx_status_t check_indices(rlx_graph_t *graph, const rlx_op_t *op, rlx_ex
     RLX_TRY(rlx_shape_need_integer(op, 1, diag));
     for (int i = 0; indices->elements != NULL && i < indices->n_elements; i++) {
         if (rlx_expr_is_const(graph->exprs, indices->elements[i], &index) && (index >= limit || index < -limit))
-            return rlx_shape_fail(diag, op, RLX_E_CONST_VALUE, "index %lld is outside an axis of extent %lld", (long long)index, (long long)limit);
+            return rlx_shape_fail(diag, op, RLX_E_CONST_VALUE, "index %lld is outside an axis of extent %lld", (long long)index,
+                                  (long long)limit);
     }
     return RLX_OK;
 }
 
 /* Element of x at `at`, whose entry `axis` is replaced by the index; NONE unless the index is a constant in range. */
-static rlx_expr_t element_at_index(const rlx_graph_t *graph, const rlx_value_t *x, const int64_t *x_dims, int64_t *at, int axis, rlx_expr_t index)
+static rlx_expr_t element_at_index(const rlx_graph_t *graph, const rlx_value_t *x, const int64_t *x_dims, int64_t *at, int axis,
+                                   rlx_expr_t index)
 {
     int64_t value;
 
@@ -127,8 +129,8 @@ static rlx_status_t tuple_length(rlx_graph_t *graph, const rlx_op_t *op, int64_t
     if (!rlx_expr_is_const(graph->exprs, indices->dims[indices->rank - 1], out_length))
         return rlx_shape_fail(diag, op, RLX_E_SHAPE_UNKNOWN, "the last extent of the indices ('%s') is not constant", indices->name);
     if (*out_length < 1 || *out_length > room)
-        return rlx_shape_fail(diag, op, RLX_E_SHAPE_MISMATCH, "index tuples have %lld entries, 1 to %lld are possible", (long long)*out_length,
-                              (long long)room);
+        return rlx_shape_fail(diag, op, RLX_E_SHAPE_MISMATCH, "index tuples have %lld entries, 1 to %lld are possible",
+                              (long long)*out_length, (long long)room);
     return RLX_OK;
 }
 
@@ -142,7 +144,8 @@ static rlx_status_t shape_gather_nd(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t
     RLX_TRY(rlx_shape_need_rank(op, 0, 1, -1, diag));
     RLX_TRY(rlx_shape_need_rank(op, 1, 1, -1, diag));
     if (batch < 0 || batch >= x->rank || batch >= indices->rank)
-        return rlx_shape_fail(diag, op, RLX_E_ONNX_NODE, "batch_dims is %lld for operands of rank %d and %d", (long long)batch, x->rank, indices->rank);
+        return rlx_shape_fail(diag, op, RLX_E_ONNX_NODE, "batch_dims is %lld for operands of rank %d and %d", (long long)batch, x->rank,
+                              indices->rank);
     RLX_TRY(tuple_length(graph, op, x->rank - batch, &length, diag));
     for (int a = 0; a < batch; a++)
         RLX_TRY(rlx_shape_require_equal(graph, op, x->dims[a], indices->dims[a], "the batch extents of x and indices", diag));
@@ -194,7 +197,8 @@ static rlx_status_t shape_scatter_nd(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_
     RLX_TRY(rlx_shape_need_rank(op, 2, rank, rank, diag));
     for (int a = 0; a < rank; a++) {
         rlx_expr_t expected = a < indices->rank - 1 ? indices->dims[a] : x->dims[a - (indices->rank - 1) + (int)length];
-        RLX_TRY(rlx_shape_require_equal(graph, op, updates->dims[a], expected, "the extents of the updates and of what they replace", diag));
+        RLX_TRY(
+            rlx_shape_require_equal(graph, op, updates->dims[a], expected, "the extents of the updates and of what they replace", diag));
     }
     return rlx_shape_set_like(graph, op, 0, x->dtype, 0, diag);
 }

@@ -74,7 +74,8 @@ static rlx_status_t shape_range(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *di
 
     for (int i = 0; i < 3; i++) {
         RLX_TRY(rlx_shape_need_same_dtype(op, 0, i, diag));
-        RLX_TRY(rlx_shape_require_equal(graph, op, rlx_value_count(graph, op->in[i]), rlx_expr_const(e, 1), "the count of a bound and 1", diag));
+        RLX_TRY(rlx_shape_require_equal(graph, op, rlx_value_count(graph, op->in[i]), rlx_expr_const(e, 1), "the count of a bound and 1",
+                                        diag));
     }
     if (rlx_dtype_is_float(op->in[0]->dtype) && range_floats(graph, op, &count)) {
         if (isnan(count) || count > (double)RLX_COUNT_MAX)
@@ -134,7 +135,8 @@ static rlx_status_t need_float(const rlx_op_t *op, rlx_dtype_t dtype, rlx_diag_t
 {
     if (rlx_dtype_is_float(dtype))
         return RLX_OK;
-    return rlx_shape_fail(diag, op, RLX_E_ONNX_OPERATOR, "results of type %s are not supported, only of float types", rlx_dtype_name(dtype));
+    return rlx_shape_fail(diag, op, RLX_E_ONNX_OPERATOR, "results of type %s are not supported, only of float types",
+                          rlx_dtype_name(dtype));
 }
 
 static rlx_status_t shape_window(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag)

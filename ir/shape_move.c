@@ -101,7 +101,8 @@ static rlx_status_t shape_trilu(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *di
     RLX_TRY(rlx_shape_need_rank(op, 0, 2, -1, diag));
     if (rlx_op_in(op, 1) != NULL) {
         RLX_TRY(rlx_shape_need_integer(op, 1, diag));
-        RLX_TRY(rlx_shape_require_equal(graph, op, rlx_value_count(graph, op->in[1]), rlx_expr_const(graph->exprs, 1), "the count of k and 1", diag));
+        RLX_TRY(rlx_shape_require_equal(graph, op, rlx_value_count(graph, op->in[1]), rlx_expr_const(graph->exprs, 1),
+                                        "the count of k and 1", diag));
     }
     return rlx_shape_set_like(graph, op, 0, op->in[0]->dtype, 0, diag);
 }

@@ -1,7 +1,7 @@
 /* Reshape, expand, tile: shapes given by an integer operand.
  *
- * Reshape knows three kinds of elements of its shape operand. A constant is what ONNX says (0 copies an extent, -1 is inferred). Arithmetic on
- * extents is an extent: where it happens to be 0 it stays 0. Data of an input may be anything: there the special values are decided by
+ * Reshape knows three kinds of elements of its shape operand. A constant is what ONNX says (0 copies an extent, -1 is inferred). Arithmetic
+ * on extents is an extent: where it happens to be 0 it stays 0. Data of an input may be anything: there the special values are decided by
  * selects when the plan is made. */
 #include "ir/shape_reshape.h"
 
@@ -32,7 +32,8 @@ static rlx_status_t classify_constant(reshape_t *r, int axis, int64_t value, rlx
     }
     if (value == 0 && !r->allowzero) {
         if (axis >= r->x->rank)
-            return rlx_shape_fail(diag, r->op, RLX_E_CONST_VALUE, "element %d of the shape is 0, but the operand has rank %d", axis, r->x->rank);
+            return rlx_shape_fail(diag, r->op, RLX_E_CONST_VALUE, "element %d of the shape is 0, but the operand has rank %d", axis,
+                                  r->x->rank);
         r->kind[axis] = ELEMENT_COPY;
     }
     return RLX_OK;
@@ -103,7 +104,8 @@ static rlx_status_t resolve_data(const reshape_t *r, rlx_expr_t *dims, rlx_diag_
     inferred = rlx_expr_floordiv(e, count, rlx_expr_max(e, known, one));
     for (int i = 0; i < r->rank; i++)
         dims[i] = rlx_expr_select(e, is_inferred[i], inferred, dims[i]);
-    return rlx_shape_require_equal(r->graph, r->op, count, rlx_shape_product(r->graph, dims, 0, r->rank), "the element counts before and after", diag);
+    return rlx_shape_require_equal(r->graph, r->op, count, rlx_shape_product(r->graph, dims, 0, r->rank),
+                                   "the element counts before and after", diag);
 }
 
 static void elements_copy(rlx_graph_t *graph, const rlx_value_t *x, rlx_value_t *out)

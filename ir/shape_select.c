@@ -64,14 +64,16 @@ rlx_status_t rlx_shape_number(rlx_graph_t *graph, const rlx_op_t *op, int index,
     RLX_TRY(rlx_shape_need_rank(op, index, 0, -1, diag));
     if (rlx_dtype_is_integer(value->dtype))
         return rlx_shape_int(graph, op, index, out, diag);
-    RLX_TRY(rlx_shape_require_equal(graph, op, rlx_value_count(graph, value), rlx_expr_const(graph->exprs, 1), "the operand's count and 1", diag));
+    RLX_TRY(rlx_shape_require_equal(graph, op, rlx_value_count(graph, value), rlx_expr_const(graph->exprs, 1), "the operand's count and 1",
+                                    diag));
     if (rlx_value_number(graph, value, 0, &number) && number >= -0x1p53 && number <= 0x1p53 && number == (double)(int64_t)number) {
         *out = rlx_expr_const(graph->exprs, (int64_t)number);
         return RLX_OK;
     }
     if (value->producer != NULL && value->producer->kind == RLX_OP_cast && rlx_dtype_is_integer(value->producer->in[0]->dtype))
         return rlx_shape_int(graph, value->producer, 0, out, diag);
-    return rlx_shape_fail(diag, op, RLX_E_SHAPE_UNKNOWN, "operand %d ('%s') decides a shape but is no integer known at compile time", index, value->name);
+    return rlx_shape_fail(diag, op, RLX_E_SHAPE_UNKNOWN, "operand %d ('%s') decides a shape but is no integer known at compile time", index,
+                          value->name);
 }
 
 /* Count of a constant-shaped value whose elements are all known numbers. */

@@ -49,7 +49,8 @@ static rlx_expr_t entry_matches(rlx_graph_t *graph, const entries_t *entries, in
 
     if (rlx_expr_is_const(e, entries->axis[k], &constant))
         return rlx_expr_const(e, constant == a);
-    return rlx_expr_max(e, rlx_expr_eq(e, entries->axis[k], rlx_expr_const(e, a)), rlx_expr_eq(e, entries->axis[k], rlx_expr_const(e, a - rank)));
+    return rlx_expr_max(e, rlx_expr_eq(e, entries->axis[k], rlx_expr_const(e, a)),
+                        rlx_expr_eq(e, entries->axis[k], rlx_expr_const(e, a - rank)));
 }
 
 /* Every runtime axis is in range and no axis is taken twice. */
@@ -70,7 +71,8 @@ static rlx_status_t entries_check(rlx_graph_t *graph, const rlx_op_t *op, const 
     }
     if (!runtime)
         return RLX_OK;
-    RLX_TRY(rlx_shape_require_equal(graph, op, total, rlx_expr_const(e, entries->count), "the count of valid axes and of given axes", diag));
+    RLX_TRY(
+        rlx_shape_require_equal(graph, op, total, rlx_expr_const(e, entries->count), "the count of valid axes and of given axes", diag));
     return rlx_shape_require(graph, op, once, "an axis is named twice", diag);
 }
 
@@ -90,7 +92,8 @@ static rlx_expr_t from_end(rlx_exprs_t *e, rlx_expr_t position, rlx_expr_t exten
 static rlx_expr_t clamp(rlx_exprs_t *e, rlx_expr_t x, rlx_expr_t lo, rlx_expr_t hi) { return rlx_expr_min(e, rlx_expr_max(e, x, lo), hi); }
 
 /* First index and extent of one axis, for a known sign of the step. */
-static void slice_signed(rlx_exprs_t *e, const slice_axis_t *s, rlx_expr_t extent, bool forward, rlx_expr_t *out_start, rlx_expr_t *out_extent)
+static void slice_signed(rlx_exprs_t *e, const slice_axis_t *s, rlx_expr_t extent, bool forward, rlx_expr_t *out_start,
+                         rlx_expr_t *out_extent)
 {
     rlx_expr_t zero = rlx_expr_const(e, 0), minus = rlx_expr_const(e, -1), last = rlx_expr_add(e, extent, minus), end, length;
 
@@ -100,8 +103,8 @@ static void slice_signed(rlx_exprs_t *e, const slice_axis_t *s, rlx_expr_t exten
     *out_extent = rlx_expr_max(e, zero, rlx_expr_ceildiv(e, length, s->step));
 }
 
-static rlx_status_t slice_axis_resolve(rlx_graph_t *graph, const rlx_op_t *op, const slice_axis_t *s, rlx_expr_t extent, rlx_expr_t *out_start,
-                                       rlx_expr_t *out_extent, rlx_diag_t *diag)
+static rlx_status_t slice_axis_resolve(rlx_graph_t *graph, const rlx_op_t *op, const slice_axis_t *s, rlx_expr_t extent,
+                                       rlx_expr_t *out_start, rlx_expr_t *out_extent, rlx_diag_t *diag)
 {
     rlx_exprs_t *e = graph->exprs;
     rlx_expr_t zero = rlx_expr_const(e, 0), positive = rlx_expr_lt(e, zero, s->step);
@@ -327,7 +330,8 @@ rlx_status_t rlx_shape_pad(rlx_graph_t *graph, const rlx_op_t *op, rlx_expr_t *o
 }
 
 /* reflect needs more elements than it adds on either side, edge and wrap need one. */
-static rlx_status_t pad_check_mode(rlx_graph_t *graph, const rlx_op_t *op, rlx_expr_t extent, rlx_expr_t begin, rlx_expr_t end, rlx_diag_t *diag)
+static rlx_status_t pad_check_mode(rlx_graph_t *graph, const rlx_op_t *op, rlx_expr_t extent, rlx_expr_t begin, rlx_expr_t end,
+                                   rlx_diag_t *diag)
 {
     rlx_exprs_t *e = graph->exprs;
     const char *mode = rlx_op_string(op, "mode");
@@ -336,7 +340,8 @@ static rlx_status_t pad_check_mode(rlx_graph_t *graph, const rlx_op_t *op, rlx_e
     if (strcmp(mode, "constant") == 0)
         return RLX_OK;
     if (strcmp(mode, "reflect") == 0)
-        return rlx_shape_require(graph, op, rlx_expr_max(e, none, rlx_expr_lt(e, most, extent)), "more padding than the axis can reflect", diag);
+        return rlx_shape_require(graph, op, rlx_expr_max(e, none, rlx_expr_lt(e, most, extent)), "more padding than the axis can reflect",
+                                 diag);
     if (strcmp(mode, "edge") == 0 || strcmp(mode, "wrap") == 0)
         return rlx_shape_require(graph, op, rlx_expr_max(e, none, rlx_expr_lt(e, zero, extent)), "padding of an empty axis", diag);
     return rlx_shape_fail(diag, op, RLX_E_ONNX_OPERATOR, "mode '%.32s' is not supported", mode);
@@ -351,7 +356,8 @@ rlx_status_t rlx_shape_op_pad(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag
     RLX_TRY(rlx_shape_pad(graph, op, begins, ends, diag));
     if (rlx_op_in(op, 2) != NULL) {
         RLX_TRY(rlx_shape_need_same_dtype(op, 0, 2, diag));
-        RLX_TRY(rlx_shape_require_equal(graph, op, rlx_value_count(graph, op->in[2]), rlx_expr_const(e, 1), "the count of the fill value and 1", diag));
+        RLX_TRY(rlx_shape_require_equal(graph, op, rlx_value_count(graph, op->in[2]), rlx_expr_const(e, 1),
+                                        "the count of the fill value and 1", diag));
     }
     for (int a = 0; a < x->rank; a++) {
         RLX_TRY(pad_check_mode(graph, op, x->dims[a], begins[a], ends[a], diag));

@@ -1,8 +1,8 @@
 /* The verifier of the tensor level: runs after every pass, on what passes and the importer made. It reads only.
  *
- * Rules: ops form one doubly linked list; every operand is an input, a constant or the output of an earlier op; every output has one producer;
- * use counts and names are right; attributes are declared and of their type; dtypes, ranks, extents, elements and constants agree. A broken
- * rule is RLX_E_IR_INVALID with op, operand and rule. ir/verify_shape.c repeats the shape rules. */
+ * Rules: ops form one doubly linked list; every operand is an input, a constant or the output of an earlier op; every output has one
+ * producer; use counts and names are right; attributes are declared and of their type; dtypes, ranks, extents, elements and constants
+ * agree. A broken rule is RLX_E_IR_INVALID with op, operand and rule. ir/verify_shape.c repeats the shape rules. */
 #include "ir/verify.h"
 
 #include "ir/schedule.h"
@@ -29,7 +29,8 @@ rlx_status_t rlx_verify_fail(const rlx_op_t *op, rlx_diag_t *diag, const char *f
     va_end(args);
     if (op == NULL)
         return rlx_fail(diag, RLX_E_IR_INVALID, "%s", text);
-    status = rlx_fail(diag, RLX_E_IR_INVALID, "%s: %s", (unsigned)op->kind < RLX_OP_COUNT ? rlx_op_info(op->kind)->name : "op of unknown kind", text);
+    status = rlx_fail(diag, RLX_E_IR_INVALID, "%s: %s",
+                      (unsigned)op->kind < RLX_OP_COUNT ? rlx_op_info(op->kind)->name : "op of unknown kind", text);
     if (diag != NULL && op->source != NULL)
         rlx_diag_at(diag, "%s", op->source);
     return status;
@@ -56,8 +57,10 @@ static rlx_status_t check_value(verifier_t *v, const rlx_op_t *op, const rlx_val
         if (value->dims[i] < 0 || rlx_expr_node(v->graph->exprs, value->dims[i])->max < 0)
             return rlx_verify_fail(op, v->diag, "extent %d of value '%s' is unknown or negative", i, value->name);
     }
-    if (value->elements != NULL && rlx_expr_is_const(v->graph->exprs, rlx_value_count(v->graph, value), &count) && count != value->n_elements)
-        return rlx_verify_fail(op, v->diag, "value '%s' has %lld elements, %d are tracked", value->name, (long long)count, value->n_elements);
+    if (value->elements != NULL && rlx_expr_is_const(v->graph->exprs, rlx_value_count(v->graph, value), &count) &&
+        count != value->n_elements)
+        return rlx_verify_fail(op, v->diag, "value '%s' has %lld elements, %d are tracked", value->name, (long long)count,
+                               value->n_elements);
     return RLX_OK;
 }
 
@@ -87,8 +90,8 @@ static rlx_status_t check_constant(verifier_t *v, const rlx_value_t *value)
     if (value->layout != RLX_LAYOUT_ROW_MAJOR)
         return RLX_OK;
     if (value->data_bytes != bytes)
-        return rlx_verify_fail(NULL, v->diag, "constant '%s' has %lld bytes, its shape needs %lld", value->name, (long long)value->data_bytes,
-                               (long long)bytes);
+        return rlx_verify_fail(NULL, v->diag, "constant '%s' has %lld bytes, its shape needs %lld", value->name,
+                               (long long)value->data_bytes, (long long)bytes);
     for (int i = 0; value->elements != NULL && i < value->n_elements; i++) {
         if (rlx_expr_is_const(v->graph->exprs, value->elements[i], &known) && known != element_of(value, i))
             return rlx_verify_fail(NULL, v->diag, "element %d of constant '%s' is not what its data says", i, value->name);
@@ -237,7 +240,8 @@ static rlx_status_t check_results(verifier_t *v)
     for (int i = 0; i < v->graph->n_values; i++) {
         const rlx_value_t *value = v->graph->values[i];
         if (v->defined[i] && value->n_uses != v->uses[i])
-            return rlx_verify_fail(value->producer, v->diag, "value '%s' counts %d uses, %d were found", value->name, value->n_uses, v->uses[i]);
+            return rlx_verify_fail(value->producer, v->diag, "value '%s' counts %d uses, %d were found", value->name, value->n_uses,
+                                   v->uses[i]);
     }
     for (int i = 0; i < v->graph->n_checks; i++) {
         if (v->graph->checks[i].condition < 0 || v->graph->checks[i].message == NULL)

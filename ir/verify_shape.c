@@ -17,11 +17,12 @@ int rlx_op_residuals(const rlx_op_t *op)
     return n;
 }
 
-static rlx_status_t compare(const rlx_graph_t *graph, const rlx_op_t *op, const rlx_value_t *held, const rlx_value_t *found, rlx_diag_t *diag)
+static rlx_status_t compare(const rlx_graph_t *graph, const rlx_op_t *op, const rlx_value_t *held, const rlx_value_t *found,
+                            rlx_diag_t *diag)
 {
     if (held->dtype != found->dtype || held->rank != found->rank)
-        return rlx_verify_fail(op, diag, "'%s' is %s of rank %d, its rule says %s of rank %d", held->name, rlx_dtype_name(held->dtype), held->rank,
-                               rlx_dtype_name(found->dtype), found->rank);
+        return rlx_verify_fail(op, diag, "'%s' is %s of rank %d, its rule says %s of rank %d", held->name, rlx_dtype_name(held->dtype),
+                               held->rank, rlx_dtype_name(found->dtype), found->rank);
     for (int i = 0; i < held->rank; i++) {
         if (rlx_expr_is(graph->exprs, rlx_expr_eq(graph->exprs, held->dims[i], found->dims[i]), 0))
             return rlx_verify_fail(op, diag, "extent %d of '%s' is not what its rule says", i, held->name);

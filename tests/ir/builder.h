@@ -20,7 +20,8 @@ static inline rlx_expr_t axis_symbol(rlx_graph_t *g, const char *name, rlx_value
 }
 
 /* An input from extents: a positive number, or 0 for the symbol of the same place in `names`. */
-static inline rlx_value_t *input(rlx_graph_t *g, const char *name, rlx_dtype_t dtype, int rank, const int64_t *dims, const char *const *names)
+static inline rlx_value_t *input(rlx_graph_t *g, const char *name, rlx_dtype_t dtype, int rank, const int64_t *dims,
+                                 const char *const *names)
 {
     rlx_expr_t exprs[RLX_RANK_MAX];
     rlx_value_t *value;

@@ -212,8 +212,9 @@ static shadow_t shadow_leaf(int64_t (*assignment)[4])
 
 static shadow_t shadow_combine(const shadow_t *a, const shadow_t *b, const shadow_t *third)
 {
-    static const rlx_expr_op_t ops[] = {RLX_EXPR_ADD, RLX_EXPR_SUB, RLX_EXPR_MUL, RLX_EXPR_ADD, RLX_EXPR_SUB, RLX_EXPR_FLOORDIV, RLX_EXPR_CEILDIV,
-                                        RLX_EXPR_TRUNCDIV, RLX_EXPR_MOD, RLX_EXPR_MIN, RLX_EXPR_MAX, RLX_EXPR_LT, RLX_EXPR_EQ};
+    static const rlx_expr_op_t ops[] = {RLX_EXPR_ADD,      RLX_EXPR_SUB,     RLX_EXPR_MUL,      RLX_EXPR_ADD, RLX_EXPR_SUB,
+                                        RLX_EXPR_FLOORDIV, RLX_EXPR_CEILDIV, RLX_EXPR_TRUNCDIV, RLX_EXPR_MOD, RLX_EXPR_MIN,
+                                        RLX_EXPR_MAX,      RLX_EXPR_LT,      RLX_EXPR_EQ};
     shadow_t s = {0};
     size_t pick = random_next() % (sizeof(ops) / sizeof(ops[0]) + 1);
     bool select = pick == sizeof(ops) / sizeof(ops[0]);
@@ -261,7 +262,8 @@ static void simplifying_keeps_values(void **state)
         }
         for (int i = 0; i < POOL; i++) {
             pool[i] = i < 10 ? shadow_leaf(assignment)
-                             : shadow_combine(&pool[random_next() % (uint64_t)i], &pool[random_next() % (uint64_t)i], &pool[random_next() % (uint64_t)i]);
+                             : shadow_combine(&pool[random_next() % (uint64_t)i], &pool[random_next() % (uint64_t)i],
+                                              &pool[random_next() % (uint64_t)i]);
             shadow_check(&pool[i], assignment);
         }
     }

@@ -28,7 +28,8 @@ static rlx_error_code_t verify_code(void)
 static rlx_value_t *small_graph(void)
 {
     static const float weights[4] = {1, 2, 3, 4};
-    rlx_value_t *x = input(g, "x", RLX_F32, 2, DIMS(0, 4), NAMES("n", NULL)), *w = rlx_graph_const(g, "w", RLX_F32, 1, DIMS(4), weights, false);
+    rlx_value_t *x = input(g, "x", RLX_F32, 2, DIMS(0, 4), NAMES("n", NULL)),
+                *w = rlx_graph_const(g, "w", RLX_F32, 1, DIMS(4), weights, false);
     rlx_op_t *leaky = OP(g, leaky_relu, INFER(g, add, x, w));
 
     rlx_op_set_float(g, leaky, "alpha", 0.25f);

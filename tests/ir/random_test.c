@@ -17,7 +17,8 @@ static uint64_t pick(uint64_t n)
 
 static int64_t odd_number(void)
 {
-    static const int64_t odd[] = {0, 1, -1, 2, 3, -2, 4, 7, -7, 8, 16, 64, 255, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, (int64_t)1 << 40, 1000003};
+    static const int64_t odd[] = {
+        0, 1, -1, 2, 3, -2, 4, 7, -7, 8, 16, 64, 255, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, (int64_t)1 << 40, 1000003};
 
     return pick(3) ? (int64_t)pick(5) : odd[pick(sizeof(odd) / sizeof(odd[0]))];
 }
@@ -54,7 +55,8 @@ static rlx_value_t *random_const(rlx_graph_t *g)
 /* Sets an attribute as it is declared, "name:type...", to something plausible or absurd. */
 static void random_attr(rlx_graph_t *g, rlx_op_t *op, const char *name, const char *type)
 {
-    static const char *const words[] = {"none", "constant", "reflect", "edge", "add", "CRD", "hann", "linear", "cubic", "forward", "ij,jk->ik", "ii", ""};
+    static const char *const words[] = {"none",   "constant", "reflect", "edge",      "add", "CRD", "hann",
+                                        "linear", "cubic",    "forward", "ij,jk->ik", "ii",  ""};
     int64_t ints[4];
     float floats[2] = {0.5f, -1};
     int64_t one[1] = {1};

@@ -231,8 +231,9 @@ static void data_dependent_extents_are_refused(void **state)
     assert_int_equal(infer_code(g, OP(g, non_zero, x)), RLX_E_SHAPE_UNKNOWN);
     assert_int_equal(infer_code(g, OP(g, compress, x, mask)), RLX_E_SHAPE_UNKNOWN);
     assert_int_equal(infer_code(g, OP(g, unique, x)), RLX_E_SHAPE_UNKNOWN);
-    assert_int_equal(infer_code(g, OP(g, reshape, x, INFER(g, where, mask, I64S(g, 1, 1, 1, 1), input(g, "y", RLX_I64, 2, DIMS(400, 4), NULL)))),
-                     RLX_E_SHAPE_UNKNOWN);
+    assert_int_equal(
+        infer_code(g, OP(g, reshape, x, INFER(g, where, mask, I64S(g, 1, 1, 1, 1), input(g, "y", RLX_I64, 2, DIMS(400, 4), NULL)))),
+        RLX_E_SHAPE_UNKNOWN);
 }
 
 static void types_are_checked(void **state)
