@@ -1,5 +1,5 @@
-/* Lowers the norm family. Layer, rms, instance and group norm are one kernel over rows; they differ in what a row is and in how scale and bias
- * run along it. */
+/* Lowers the norm family. Layer, rms, instance and group norm are one kernel over rows; they differ in what a row is and in how scale and
+ * bias run along it. */
 #include "ir/dispatch.h"
 #include "ir/shape_common.h"
 
@@ -115,7 +115,8 @@ typedef struct planes {
 
 static planes_t planes_of(rlx_graph_t *graph, const rlx_value_t *x)
 {
-    return (planes_t){x->dims[0], x->rank > 1 ? x->dims[1] : num(graph, 1), x->rank > 1 ? rlx_shape_product(graph, x->dims, 2, x->rank) : num(graph, 1)};
+    return (planes_t){x->dims[0], x->rank > 1 ? x->dims[1] : num(graph, 1),
+                      x->rank > 1 ? rlx_shape_product(graph, x->dims, 2, x->rank) : num(graph, 1)};
 }
 
 static rlx_status_t lower_batch_norm(rlx_builder_t *builder, const rlx_op_t *op, rlx_diag_t *diag)
@@ -190,7 +191,8 @@ static rlx_status_t lower_lrn(rlx_builder_t *builder, const rlx_op_t *op, rlx_di
 rlx_status_t rlx_lower_norm(rlx_builder_t *builder, const rlx_op_t *op, rlx_diag_t *diag)
 {
     switch (op->kind) {
-    case RLX_OP_batch_norm: return rlx_op_int(op, "training_mode") ? lower_batch_norm_train(builder, op, diag) : lower_batch_norm(builder, op, diag);
+    case RLX_OP_batch_norm:
+        return rlx_op_int(op, "training_mode") ? lower_batch_norm_train(builder, op, diag) : lower_batch_norm(builder, op, diag);
     case RLX_OP_lrn: return lower_lrn(builder, op, diag);
     default: return lower_rows(builder, op, diag);
     }

@@ -1,6 +1,6 @@
-/* Lowers the reduce family. Reductions: dimensions that neighbour and share a fate are merged; f32 with one merged reduced group goes to the
- * fast kernel, a mean over the space of a C16 tensor to the blocked one, all else to the plain kernel, which also serves axes known only at
- * run time. The others see their operand as [outer, count, inner]. */
+/* Lowers the reduce family. Reductions: dimensions that neighbour and share a fate are merged; f32 with one merged reduced group goes to
+ * the fast kernel, a mean over the space of a C16 tensor to the blocked one, all else to the plain kernel, which also serves axes known
+ * only at run time. The others see their operand as [outer, count, inner]. */
 #include "ir/dispatch.h"
 #include "ir/reduce_axes.h"
 

@@ -40,7 +40,8 @@ static void table_dim(rlx_graph_t *graph, rlx_step_t *step, const tables_t *t, c
     rlx_step_param(step, RLX_WORD(rlx_resize_table_params_t, scale_num) + place, g->num[d]);
     rlx_step_param(step, RLX_WORD(rlx_resize_table_params_t, scale_den) + place, g->den[d]);
     rlx_step_param_const(step, RLX_WORD(rlx_resize_table_params_t, roi_begin) + place, g->roi_place[d]);
-    rlx_step_param_const(step, RLX_WORD(rlx_resize_table_params_t, roi_end) + place, g->roi_place[d] < 0 ? -1 : g->roi_place[d] + g->n_axes);
+    rlx_step_param_const(step, RLX_WORD(rlx_resize_table_params_t, roi_end) + place,
+                         g->roi_place[d] < 0 ? -1 : g->roi_place[d] + g->n_axes);
 }
 
 static rlx_status_t lower_tables(rlx_builder_t *builder, const rlx_op_t *op, tables_t *t, rlx_diag_t *diag)
@@ -52,7 +53,8 @@ static rlx_status_t lower_tables(rlx_builder_t *builder, const rlx_op_t *op, tab
     rlx_step_t *step = rlx_step_begin(builder, op, RLX_K_resize_table, RLX_WORDS(rlx_resize_table_params_t));
 
     t->index = rlx_builder_temp(builder, RLX_I32, 1, &entries, RLX_LAYOUT_ROW_MAJOR);
-    t->weight = t->g.mode == RLX_RESIZE_NEAREST ? NULL : rlx_builder_temp(builder, wide ? RLX_F64 : RLX_F32, 1, &entries, RLX_LAYOUT_ROW_MAJOR);
+    t->weight =
+        t->g.mode == RLX_RESIZE_NEAREST ? NULL : rlx_builder_temp(builder, wide ? RLX_F64 : RLX_F32, 1, &entries, RLX_LAYOUT_ROW_MAJOR);
     rlx_step_in(step, roi);
     rlx_step_out(step, t->index);
     rlx_step_out(step, t->weight);
@@ -96,7 +98,8 @@ static rlx_status_t lower_general(rlx_builder_t *builder, const rlx_op_t *op, co
     bool nearest = t->g.mode == RLX_RESIZE_NEAREST;
     rlx_step_t *step = rlx_step_begin(builder, op, nearest ? RLX_K_resize_nearest : RLX_K_resize,
                                       nearest ? RLX_WORDS(rlx_resize_nearest_params_t) : RLX_WORDS(rlx_resize_params_t));
-    rlx_expr_t rows = rlx_shape_product(graph, y->dims, 0, y->rank - 1), per_tile = rows_per_tile(graph, y->dims[y->rank - 1]), one = num(graph, 1);
+    rlx_expr_t rows = rlx_shape_product(graph, y->dims, 0, y->rank - 1), per_tile = rows_per_tile(graph, y->dims[y->rank - 1]),
+               one = num(graph, 1);
     int word = 0;
 
     rlx_step_in(step, x);
@@ -110,6 +113,8 @@ static rlx_status_t lower_general(rlx_builder_t *builder, const rlx_op_t *op, co
     rlx_step_param(step, word++, rows);
     rlx_step_param(step, word++, per_tile);
     rlx_step_param_f32(step, word++, rlx_op_float(op, "extrapolation_value"));
+    if (nearest)
+        rlx_step_param_const(step, word++, t->g.coord == RLX_COORD_TF_CROP_AND_RESIZE);
     for (int place = 0; place < RLX_RANK_MAX; place++, word++) {
         int d = place - (RLX_RANK_MAX - t->g.rank), at = word;
         rlx_step_param(step, at, d >= 0 ? x->dims[d] : one);
@@ -140,10 +145,12 @@ static rlx_status_t lower_planar(rlx_builder_t *builder, const rlx_op_t *op, con
     int h = y->rank - 2, w = y->rank - 1;
     bool has_h = !blocked || y->rank == 4;
     rlx_step_t *step = rlx_step_begin(builder, op, blocked ? RLX_K_resize_c16 : RLX_K_resize_f32, RLX_WORDS(rlx_resize_f32_params_t));
-    rlx_expr_t planes = blocked ? rlx_expr_mul(e, y->dims[0], rlx_expr_ceildiv(e, y->dims[1], num(graph, 16))) : rlx_shape_product(graph, y->dims, 0, h);
+    rlx_expr_t planes =
+        blocked ? rlx_expr_mul(e, y->dims[0], rlx_expr_ceildiv(e, y->dims[1], num(graph, 16))) : rlx_shape_product(graph, y->dims, 0, h);
     rlx_expr_t out_h = has_h ? y->dims[h] : num(graph, 1), zero = num(graph, 0);
     rlx_expr_t taps_h = has_h && t->g.resized[h] ? t->g.taps[h] : zero, taps_w = t->g.resized[w] ? t->g.taps[w] : zero;
-    rlx_expr_t per_tile = num(graph, blocked ? 4 : 16), row_bytes = rlx_expr_add(e, rlx_expr_mul(e, y->dims[w], num(graph, 4)), num(graph, 8));
+    rlx_expr_t per_tile = num(graph, blocked ? 4 : 16),
+               row_bytes = rlx_expr_add(e, rlx_expr_mul(e, y->dims[w], num(graph, 4)), num(graph, 8));
 
     rlx_step_in(step, x);
     rlx_step_in(step, t->index);

@@ -24,7 +24,9 @@ static rlx_status_t lower_grid_sample(rlx_builder_t *builder, const rlx_op_t *op
     int rank = x->rank - 2;
     /* "bilinear" and "bicubic" are the names of the first opset. */
     int mode = is_word(op, "mode", "linear") ? RLX_RESIZE_LINEAR : is_word(op, "mode", "cubic") ? RLX_RESIZE_CUBIC : RLX_RESIZE_NEAREST;
-    int padding = is_word(op, "padding_mode", "border") ? RLX_PAD_BORDER : is_word(op, "padding_mode", "reflection") ? RLX_PAD_REFLECTION : RLX_PAD_ZEROS;
+    int padding = is_word(op, "padding_mode", "border")       ? RLX_PAD_BORDER
+                  : is_word(op, "padding_mode", "reflection") ? RLX_PAD_REFLECTION
+                                                              : RLX_PAD_ZEROS;
     rlx_expr_t space = rlx_shape_product(graph, grid->dims, 1, grid->rank - 1), places = rlx_expr_mul(e, x->dims[0], space);
     rlx_expr_t per_tile = units_per_tile(graph, 2048, x->dims[1]);
     rlx_step_t *step = rlx_step_begin(builder, op, RLX_K_grid_sample, RLX_WORDS(rlx_grid_sample_params_t));

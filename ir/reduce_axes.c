@@ -1,8 +1,8 @@
 /* Reads the axes operand of a reduction. */
 #include "ir/reduce_axes.h"
 
-static rlx_status_t run_time_flags(rlx_graph_t *graph, const rlx_op_t *op, bool check, const rlx_expr_t *axes, int count, rlx_reduce_axes_t *out,
-                                   rlx_diag_t *diag)
+static rlx_status_t run_time_flags(rlx_graph_t *graph, const rlx_op_t *op, bool check, const rlx_expr_t *axes, int count,
+                                   rlx_reduce_axes_t *out, rlx_diag_t *diag)
 {
     rlx_exprs_t *e = graph->exprs;
     int rank = op->in[0]->rank;
@@ -19,7 +19,8 @@ static rlx_status_t run_time_flags(rlx_graph_t *graph, const rlx_op_t *op, bool 
     out->n_reduced = count;
     if (!check)
         return RLX_OK;
-    return rlx_shape_require_equal(graph, op, total, rlx_expr_const(e, count), "distinct axes inside the operand's rank and axes given", diag);
+    return rlx_shape_require_equal(graph, op, total, rlx_expr_const(e, count), "distinct axes inside the operand's rank and axes given",
+                                   diag);
 }
 
 rlx_status_t rlx_reduce_axes_get(rlx_graph_t *graph, const rlx_op_t *op, bool check, rlx_reduce_axes_t *out_axes, rlx_diag_t *diag)

@@ -1,4 +1,5 @@
-/* Which axes a reduction removes: one flag per axis, an expression that is 0 or 1. Constant when the axes are; else decided per request. */
+/* Which axes a reduction removes: one flag per axis, an expression that is 0 or 1. Constant when the axes are; else decided per request.
+ */
 #ifndef RLX_IR_REDUCE_AXES_H
 #define RLX_IR_REDUCE_AXES_H
 

@@ -1,5 +1,5 @@
-/* Reads a resize op: axes, scales or sizes, policy. Extents may be symbolic. A given f32 scale counts as the simplest fraction that rounds to it,
- * so that 0.7 times 10 is 7 whether the extent is known now or later. */
+/* Reads a resize op: axes, scales or sizes, policy. Extents may be symbolic. A given f32 scale counts as the simplest fraction that
+ * rounds to it, so that 0.7 times 10 is 7 whether the extent is known now or later. */
 #include "ir/resize.h"
 
 #include <math.h>
@@ -21,8 +21,8 @@ static int find(const char *const *names, int n, const char *name)
 static rlx_status_t read_modes(const rlx_op_t *op, rlx_resize_geometry_t *g, rlx_diag_t *diag)
 {
     static const char *const modes[] = {"nearest", "linear", "cubic"};
-    static const char *const coords[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize",
-                                         "tf_half_pixel_for_nn"};
+    static const char *const coords[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",  "align_corners",
+                                         "asymmetric", "tf_crop_and_resize",   "tf_half_pixel_for_nn"};
     static const char *const nearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
 
     g->mode = find(modes, 3, rlx_op_string(op, "mode"));
@@ -105,8 +105,8 @@ static bool moves_at_scale_one(const rlx_resize_geometry_t *g)
     return g->coord == RLX_COORD_TF_CROP_AND_RESIZE || g->coord == RLX_COORD_TF_HALF_PIXEL_FOR_NN;
 }
 
-static rlx_status_t read_scales(rlx_graph_t *graph, const rlx_op_t *op, const rlx_value_t *scales, const int *axes, rlx_resize_geometry_t *g,
-                                rlx_diag_t *diag)
+static rlx_status_t read_scales(rlx_graph_t *graph, const rlx_op_t *op, const rlx_value_t *scales, const int *axes,
+                                rlx_resize_geometry_t *g, rlx_diag_t *diag)
 {
     const rlx_value_t *x = op->in[0];
     const float *data = scales->data;
@@ -115,7 +115,8 @@ static rlx_status_t read_scales(rlx_graph_t *graph, const rlx_op_t *op, const rl
     if (scales->dtype != RLX_F32 || scales->rank != 1)
         return rlx_shape_fail(diag, op, RLX_E_ONNX_NODE, "scales must be an f32 vector");
     if (data == NULL || !rlx_expr_is_const(graph->exprs, scales->dims[0], &count))
-        return rlx_shape_fail(diag, op, RLX_E_SHAPE_UNKNOWN, "scales ('%s') must be constant; give sizes for scales that change", scales->name);
+        return rlx_shape_fail(diag, op, RLX_E_SHAPE_UNKNOWN, "scales ('%s') must be constant; give sizes for scales that change",
+                              scales->name);
     if (count != g->n_axes)
         return rlx_shape_fail(diag, op, RLX_E_SHAPE_MISMATCH, "%lld scales for %d axes", (long long)count, g->n_axes);
     for (int i = 0; i < g->n_axes; i++) {

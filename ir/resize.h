@@ -1,4 +1,5 @@
-/* The geometry of a resize: what its operands and attributes mean for each dimension. Read by its shape rule, lowering and the layout pass. */
+/* The geometry of a resize: what its operands and attributes mean for each dimension. Read by its shape rule, lowering and the layout
+ * pass. */
 #ifndef RLX_IR_RESIZE_H
 #define RLX_IR_RESIZE_H
 

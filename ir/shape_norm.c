@@ -21,11 +21,12 @@ static rlx_status_t need_broadcast(rlx_graph_t *graph, const rlx_op_t *op, int i
         return RLX_OK;
     RLX_TRY(rlx_shape_need_same_dtype(op, 0, index, diag));
     if (operand->rank > x->rank)
-        return rlx_shape_fail(diag, op, RLX_E_SHAPE_MISMATCH, "operand %d of rank %d does not broadcast to the input of rank %d", index, operand->rank,
-                              x->rank);
+        return rlx_shape_fail(diag, op, RLX_E_SHAPE_MISMATCH, "operand %d of rank %d does not broadcast to the input of rank %d", index,
+                              operand->rank, x->rank);
     for (int d = 0; d < operand->rank; d++) {
         rlx_expr_t extent = operand->dims[d], wanted = x->dims[x->rank - operand->rank + d];
-        rlx_expr_t fits = rlx_expr_max(graph->exprs, rlx_expr_eq(graph->exprs, extent, num(graph, 1)), rlx_expr_eq(graph->exprs, extent, wanted));
+        rlx_expr_t fits =
+            rlx_expr_max(graph->exprs, rlx_expr_eq(graph->exprs, extent, num(graph, 1)), rlx_expr_eq(graph->exprs, extent, wanted));
         RLX_TRY(rlx_shape_require(graph, op, fits, "scale or bias does not broadcast to the input", diag));
     }
     return RLX_OK;
@@ -75,8 +76,8 @@ static rlx_status_t shape_channels(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t 
         int64_t groups = rlx_op_int(op, "num_groups");
         if (groups < 1 || groups > INT32_MAX)
             return rlx_shape_fail(diag, op, RLX_E_ONNX_NODE, "num_groups is %lld, it must be at least 1", (long long)groups);
-        RLX_TRY(rlx_shape_require_equal(graph, op, rlx_expr_binary(graph->exprs, RLX_EXPR_MOD, x->dims[1], num(graph, groups)), num(graph, 0),
-                                        "the remainder of channels by num_groups and zero", diag));
+        RLX_TRY(rlx_shape_require_equal(graph, op, rlx_expr_binary(graph->exprs, RLX_EXPR_MOD, x->dims[1], num(graph, groups)),
+                                        num(graph, 0), "the remainder of channels by num_groups and zero", diag));
     }
     return rlx_shape_set_like(graph, op, 0, x->dtype, 0, diag);
 }

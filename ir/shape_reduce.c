@@ -1,5 +1,5 @@
-/* Shape rules of the reduce family. Reductions of small integer tensors whose elements are known fold symbolically, so that shape arithmetic
- * (an element count as a product of extents) stays symbolic. */
+/* Shape rules of the reduce family. Reductions of small integer tensors whose elements are known fold symbolically, so that shape
+ * arithmetic (an element count as a product of extents) stays symbolic. */
 #include "ir/dispatch.h"
 #include "ir/reduce_axes.h"
 
@@ -104,7 +104,8 @@ static rlx_status_t shape_arg(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag
     RLX_TRY(need_number(op, diag));
     RLX_TRY(rlx_shape_need_rank(op, 0, 1, -1, diag));
     RLX_TRY(rlx_shape_axis(op, rlx_op_int(op, "axis"), x->rank, &axis, diag));
-    RLX_TRY(rlx_shape_require(graph, op, rlx_expr_lt(graph->exprs, num(graph, 0), x->dims[axis]), "the axis searched must not be empty", diag));
+    RLX_TRY(rlx_shape_require(graph, op, rlx_expr_lt(graph->exprs, num(graph, 0), x->dims[axis]), "the axis searched must not be empty",
+                              diag));
     for (int d = 0; d < x->rank; d++)
         if (d != axis)
             dims[rank++] = x->dims[d];
@@ -125,7 +126,8 @@ static rlx_status_t shape_top_k(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *di
     RLX_TRY(rlx_shape_axis(op, rlx_op_int(op, "axis"), x->rank, &axis, diag));
     RLX_TRY(rlx_shape_int(graph, op, 1, &k, diag));
     RLX_TRY(rlx_shape_require(graph, op, rlx_expr_lt(e, num(graph, -1), k), "k must not be negative", diag));
-    RLX_TRY(rlx_shape_require(graph, op, rlx_expr_lt(e, k, rlx_expr_add(e, x->dims[axis], num(graph, 1))), "k is larger than the axis", diag));
+    RLX_TRY(rlx_shape_require(graph, op, rlx_expr_lt(e, k, rlx_expr_add(e, x->dims[axis], num(graph, 1))), "k is larger than the axis",
+                              diag));
     for (int d = 0; d < x->rank; d++)
         dims[d] = d == axis ? k : x->dims[d];
     RLX_TRY(rlx_shape_set(graph, op, 0, x->dtype, x->rank, dims, diag));

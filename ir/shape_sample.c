@@ -38,7 +38,8 @@ static rlx_status_t need_word(const rlx_op_t *op, const char *attr, const char *
 
 static rlx_status_t shape_grid_sample(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag)
 {
-    static const char *const modes[] = {"linear", "bilinear", "nearest", "cubic", "bicubic"}, *const paddings[] = {"zeros", "border", "reflection"};
+    static const char *const modes[] = {"linear", "bilinear", "nearest", "cubic", "bicubic"}, *const paddings[] = {"zeros", "border",
+                                                                                                                   "reflection"};
     const rlx_value_t *x = op->in[0], *grid = op->in[1];
     rlx_exprs_t *e = graph->exprs;
     rlx_expr_t dims[RLX_RANK_MAX];
@@ -50,7 +51,8 @@ static rlx_status_t shape_grid_sample(rlx_graph_t *graph, rlx_op_t *op, rlx_diag
     RLX_TRY(need_word(op, "mode", modes, 5, diag));
     RLX_TRY(need_word(op, "padding_mode", paddings, 3, diag));
     RLX_TRY(rlx_shape_require_equal(graph, op, x->dims[0], grid->dims[0], "batch of input and grid", diag));
-    RLX_TRY(rlx_shape_require_equal(graph, op, grid->dims[x->rank - 1], num(graph, x->rank - 2), "last extent of the grid and spatial rank", diag));
+    RLX_TRY(rlx_shape_require_equal(graph, op, grid->dims[x->rank - 1], num(graph, x->rank - 2),
+                                    "last extent of the grid and spatial rank", diag));
     for (int d = 2; d < x->rank; d++)
         RLX_TRY(rlx_shape_require(graph, op, rlx_expr_lt(e, num(graph, 0), x->dims[d]), "the sampled input must not be empty", diag));
     dims[0] = x->dims[0];
@@ -181,8 +183,10 @@ static rlx_status_t shape_dft(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag
     RLX_TRY(rlx_shape_require(graph, op, rlx_expr_lt(graph->exprs, num(graph, -1), g.axis), "axis lies below the input's rank", diag));
     RLX_TRY(rlx_shape_require(graph, op, rlx_expr_lt(graph->exprs, g.axis, num(graph, x->rank - 1)),
                               "axis must come before the last one, which holds real and imaginary parts", diag));
-    RLX_TRY(rlx_shape_require(graph, op, rlx_expr_lt(graph->exprs, num(graph, 0), g.length), "the transform length must be positive", diag));
-    RLX_TRY(rlx_shape_require(graph, op, rlx_expr_lt(graph->exprs, g.length, num(graph, 1 << 24)), "the transform length is out of range", diag));
+    RLX_TRY(
+        rlx_shape_require(graph, op, rlx_expr_lt(graph->exprs, num(graph, 0), g.length), "the transform length must be positive", diag));
+    RLX_TRY(rlx_shape_require(graph, op, rlx_expr_lt(graph->exprs, g.length, num(graph, 1 << 24)), "the transform length is out of range",
+                              diag));
     for (int d = 0; d < x->rank - 1; d++)
         dims[d] = rlx_expr_select(graph->exprs, rlx_expr_eq(graph->exprs, num(graph, d), g.axis), g.out_count, x->dims[d]);
     dims[x->rank - 1] = num(graph, g.out_parts);
@@ -221,8 +225,8 @@ static rlx_status_t shape_stft(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *dia
     RLX_TRY(rlx_shape_require(graph, op, rlx_expr_lt(e, num(graph, 0), g.step), "the frame step must be positive", diag));
     RLX_TRY(rlx_shape_require(graph, op, rlx_expr_lt(e, num(graph, 0), g.length), "the frame length must be positive", diag));
     RLX_TRY(rlx_shape_require(graph, op, rlx_expr_lt(e, g.length, num(graph, 1 << 24)), "the frame length is out of range", diag));
-    RLX_TRY(rlx_shape_require(graph, op, rlx_expr_lt(e, g.length, rlx_expr_add(e, x->dims[1], num(graph, 1))), "a frame is longer than the signal",
-                              diag));
+    RLX_TRY(rlx_shape_require(graph, op, rlx_expr_lt(e, g.length, rlx_expr_add(e, x->dims[1], num(graph, 1))),
+                              "a frame is longer than the signal", diag));
     if (window != NULL) {
         RLX_TRY(need_float(op, 2, diag));
         RLX_TRY(rlx_shape_need_rank(op, 2, 1, 1, diag));

@@ -1,5 +1,5 @@
-/* Index of the maximum or minimum along the middle axis of [outer, count, inner]. The first such index, or the last one when asked. A NaN is the
- * extreme value in both directions. */
+/* Index of the maximum or minimum along the middle axis of [outer, count, inner]. The first such index, or the last one when asked. A NaN
+ * is the extreme value in both directions. */
 #include "kernels/abi.h"
 #include "kernels/order.h"
 #include "kernels/params.h"

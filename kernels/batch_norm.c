@@ -1,9 +1,10 @@
-/* Batch norm: a = scale / sqrt(var + epsilon), y = fma(x - mean, a, bias), per channel. At inference mean and var are operands. In training they
- * are those of the batch (lanes16 over batch and space, population variance), and the running statistics move by `momentum`.
- * f16 and bf16 compute in f32; scale and statistics may have other float types and are rounded to the computation's. */
+/* Batch norm: a = scale / sqrt(var + epsilon), y = fma(x - mean, a, bias), per channel. At inference mean and var are operands. In
+ * training they are those of the batch (lanes16 over batch and space, population variance), and the running statistics move by
+ * `momentum`. f16 and bf16 compute in f32; scale and statistics may have other float types and are rounded to the computation's. */
 #include "kernels/abi.h"
 #include "kernels/lanes.h"
 #include "kernels/params.h"
+#include "kernels/vec16.h"
 
 /* Element `i` of a float tensor of any type. */
 static double float_at(int64_t dtype, const void *base, int64_t i)
@@ -107,8 +108,8 @@ BATCH_NORM(double, f64, __builtin_sqrt, __builtin_fma)
 /* One C16 block: the 16 channels side by side. */
 static void batch_norm_block(const rlx_batch_norm_params_t *p, const rlx_kernel_args_t *args, int64_t tile)
 {
-    const float *restrict x = (const float *)args->in[0].base + tile * p->space * 16;
-    float *restrict y = (float *)args->out[0].base + tile * p->space * 16;
+    const float *x = (const float *)args->in[0].base + tile * p->space * 16;
+    float *y = (float *)args->out[0].base + tile * p->space * 16;
     float mean[16] = {0}, factor[16] = {0}, bias[16] = {0};
     int64_t first = tile % p->blocks * 16;
 
@@ -118,9 +119,9 @@ static void batch_norm_block(const rlx_batch_norm_params_t *p, const rlx_kernel_
         factor[c] = affine.factor;
         bias[c] = affine.bias;
     }
+    vec16_t m = vec16_load(mean), f = vec16_load(factor), b = vec16_load(bias);
     for (int64_t i = 0; i < p->space; i++)
-        for (int c = 0; c < 16; c++)
-            y[i * 16 + c] = __builtin_fmaf(x[i * 16 + c] - mean[c], factor[c], bias[c]);
+        vec16_store(y + i * 16, vec16_fma(vec16_load(x + i * 16) - m, f, b));
 }
 
 RLX_KERNEL_ENTRY(batch_norm)

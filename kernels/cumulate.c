@@ -1,5 +1,6 @@
-/* Running sum or product along the middle axis of [outer, count, inner], serial in the direction of travel. Exclusive: an output does not include
- * its own element. f16 and bf16 carry f32 and round each output; integers wrap. Columns share the loop, so that inner > 1 vectorises. */
+/* Running sum or product along the middle axis of [outer, count, inner], serial in the direction of travel. Exclusive: an output does not
+ * include its own element. f16 and bf16 carry f32 and round each output; integers wrap. Columns share the loop, so that inner > 1
+ * vectorises. */
 #include "kernels/abi.h"
 #include "kernels/number.h"
 #include "kernels/params.h"

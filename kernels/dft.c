@@ -1,5 +1,5 @@
-/* dft and stft: transforms computed in f64 (kernels/fourier.h) and rounded once to the tensor's type. An inverse is the conjugate transform of the
- * conjugate, divided by the length. */
+/* dft and stft: transforms computed in f64 (kernels/fourier.h) and rounded once to the tensor's type. An inverse is the conjugate
+ * transform of the conjugate, divided by the length. */
 #include "kernels/abi.h"
 #include "kernels/fourier.h"
 #include "kernels/params.h"

@@ -1,5 +1,5 @@
-/* The discrete Fourier transform of one line of n complex f64 numbers, any n: Stockham's self-sorting form, one pass per prime factor, factors in
- * ascending order. The order of additions follows from n alone. */
+/* The discrete Fourier transform of one line of n complex f64 numbers, any n: Stockham's self-sorting form, one pass per prime factor,
+ * factors in ascending order. The order of additions follows from n alone. */
 #ifndef RLX_KERNELS_FOURIER_H
 #define RLX_KERNELS_FOURIER_H
 
@@ -25,12 +25,13 @@ static inline void rlx_fourier_roots(rlx_complex_t *root, int64_t n)
 
 static inline rlx_complex_t rlx_complex_mul_add(rlx_complex_t a, rlx_complex_t b, rlx_complex_t c)
 {
-    return (rlx_complex_t){__builtin_fma(a.re, b.re, __builtin_fma(-a.im, b.im, c.re)), __builtin_fma(a.re, b.im, __builtin_fma(a.im, b.re, c.im))};
+    return (rlx_complex_t){__builtin_fma(a.re, b.re, __builtin_fma(-a.im, b.im, c.re)),
+                           __builtin_fma(a.re, b.im, __builtin_fma(a.im, b.re, c.im))};
 }
 
 /* One pass: `left` points remain to split by the factor, `done` are already interleaved. */
-static inline void rlx_fourier_pass(const rlx_complex_t *root, int64_t n, int64_t factor, int64_t left, int64_t done, const rlx_complex_t *restrict x,
-                                    rlx_complex_t *restrict y)
+static inline void rlx_fourier_pass(const rlx_complex_t *root, int64_t n, int64_t factor, int64_t left, int64_t done,
+                                    const rlx_complex_t *restrict x, rlx_complex_t *restrict y)
 {
     int64_t rest = left / factor, unit = n / factor;
 

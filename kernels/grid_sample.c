@@ -1,6 +1,6 @@
-/* Samples x at the places a grid names, in 1 to 3 spatial dimensions (depth, height, width; a missing one has extent 1). Coordinates and weights
- * are computed in the sampling type (f64 for f64 data, else f32); sums go along the width first, then height, then depth: w0 * v0, then fma.
- * A place outside reads 0, the border or its mirror image. A coordinate that is no number counts as far outside. */
+/* Samples x at the places a grid names, in 1 to 3 spatial dimensions (depth, height, width; a missing one has extent 1). Coordinates and
+ * weights are computed in the sampling type (f64 for f64 data, else f32); sums go along the width first, then height, then depth: w0 *
+ * v0, then fma. A place outside reads 0, the border or its mirror image. A coordinate that is no number counts as far outside. */
 #include "kernels/abi.h"
 #include "kernels/number.h"
 #include "kernels/params.h"

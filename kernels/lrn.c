@@ -1,5 +1,5 @@
-/* Local response normalisation across channels: y = x / (bias + alpha / size * sum)^beta, where sum is the serial fma sum of squares over the
- * channels of the window that exist. f16 and bf16 compute in f32. */
+/* Local response normalisation across channels: y = x / (bias + alpha / size * sum)^beta, where sum is the serial fma sum of squares over
+ * the channels of the window that exist. f16 and bf16 compute in f32. */
 #include "kernels/abi.h"
 #include "kernels/lanes.h"
 #include "kernels/params.h"

@@ -1,5 +1,5 @@
-/* The plain normalisation of rows: layer, rms, instance and group norm. mean = sum / count in lanes16; variance = sum of squared centred values
- * (fma, lanes16) / count; inv = 1 / sqrt(variance + epsilon); y = ((x - mean) * inv) * scale, or fma(.., scale, bias) with a bias.
+/* The plain normalisation of rows: layer, rms, instance and group norm. mean = sum / count in lanes16; variance = sum of squared centred
+ * values (fma, lanes16) / count; inv = 1 / sqrt(variance + epsilon); y = ((x - mean) * inv) * scale, or fma(.., scale, bias) with a bias.
  * Without centring the mean is 0 and nothing is subtracted. f16 and bf16 compute in f32. */
 #include "kernels/abi.h"
 #include "kernels/lanes.h"

@@ -14,8 +14,8 @@ static float norm_sum(int kind, const float *x, int64_t n, float shift)
 }
 
 /* x - 0 is x for every x but the sign of zero, which the product with a finite scale would keep: so rms norm has its own loops. */
-static void norm_vector(const float *restrict x, const float *restrict scale, const float *restrict bias, float *restrict y, int64_t n, float mean,
-                        float inv)
+static void norm_vector(const float *restrict x, const float *restrict scale, const float *restrict bias, float *restrict y, int64_t n,
+                        float mean, float inv)
 {
     if (bias)
         for (int64_t i = 0; i < n; i++)

@@ -1,5 +1,5 @@
-/* Order keys: any dtype to uint64_t such that larger value means larger key, equal values have equal keys (-0 and +0 too), and every NaN has the
- * greatest key. Lets searches and sorts be written once. */
+/* Order keys: any dtype to uint64_t such that larger value means larger key, equal values have equal keys (-0 and +0 too), and every NaN
+ * has the greatest key. Lets searches and sorts be written once. */
 #ifndef RLX_KERNELS_ORDER_H
 #define RLX_KERNELS_ORDER_H
 

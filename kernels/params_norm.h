@@ -17,8 +17,8 @@ typedef struct rlx_norm_f32_params {
     int64_t rows, count, center, epsilon, inner, period;
 } rlx_norm_f32_params_t;
 
-/* in: x [batch, channels, space], scale, bias, mean, var (each [channels], `stat_dtype`). out: y. `blocks`: 0 for row-major, else C16 with that
- * many blocks (f32). Tile: one channel of one batch index, or one C16 block of it. */
+/* in: x [batch, channels, space], scale, bias, mean, var (each [channels], `stat_dtype`). out: y. `blocks`: 0 for row-major, else C16
+ * with that many blocks (f32). Tile: one channel of one batch index, or one C16 block of it. */
 typedef struct rlx_batch_norm_params {
     int64_t dtype, scale_dtype, stat_dtype, batch, channels, space, blocks, epsilon;
 } rlx_batch_norm_params_t;

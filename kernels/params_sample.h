@@ -12,16 +12,18 @@ enum {
 enum { RLX_NEAREST_ROUND_PREFER_FLOOR, RLX_NEAREST_ROUND_PREFER_CEIL, RLX_NEAREST_FLOOR, RLX_NEAREST_CEIL };
 
 /* in: roi? (float vector). out: index i32, weight? (f64 when `wide`, else f32): for output place o of dimension d, `taps[d]` entries from
- * first[d] + o * taps[d] on. An index of -1 means outside (the extrapolation value). Scale of a dimension: `scale` as f64 bits, or when that is
- * zero scale_num / scale_den, computed exactly when it is out / in. `roi_begin`, `roi_end`: places in roi. Tile: one dimension. */
+ * first[d] + o * taps[d] on. An index of -1 means outside (the extrapolation value). Scale of a dimension: `scale` as f64 bits, or when
+ * that is zero scale_num / scale_den, computed exactly when it is out / in. `roi_begin`, `roi_end`: places in roi. Tile: one dimension.
+ */
 typedef struct rlx_resize_table_params {
     int64_t mode, coord, nearest, exclude_outside, antialias, cubic_a, wide, roi_dtype;
     int64_t in[8], out[8], taps[8], first[8], scale[8], scale_num[8], scale_den[8], roi_begin[8], roi_end[8];
 } rlx_resize_table_params_t;
 
-/* in: x, index. out: y of the same dtype (`bytes` each). first[d] is -1 where the dimension is not resized. Tile: `rows_per_tile` rows of y. */
+/* in: x, index. out: y of the same dtype (`bytes` each). first[d] is -1 where the dimension is not resized. Only when
+ * `cropped` a place may be outside. Tile: `rows_per_tile` rows of y. */
 typedef struct rlx_resize_nearest_params {
-    int64_t dtype, bytes, rows, rows_per_tile, extrapolation;
+    int64_t dtype, bytes, rows, rows_per_tile, extrapolation, cropped;
     int64_t in[8], out[8], first[8];
 } rlx_resize_nearest_params_t;
 
@@ -57,7 +59,8 @@ typedef struct rlx_affine_grid_params {
     int64_t out[3]; /* depth (1 when rank is 2), height, width */
 } rlx_affine_grid_params_t;
 
-/* in: x [batch, channels, in_h, in_w], rois [rois, 4], batch indices (i64). out: y [rois, channels, out_h, out_w]. Tile: one roi and channel. */
+/* in: x [batch, channels, in_h, in_w], rois [rois, 4], batch indices (i64). out: y [rois, channels, out_h, out_w]. Tile: one roi and
+ * channel. */
 typedef struct rlx_roi_align_params {
     int64_t dtype, batch, channels, in_h, in_w, rois, out_h, out_w, sampling_ratio, spatial_scale, half_pixel, is_max;
 } rlx_roi_align_params_t;
@@ -67,9 +70,9 @@ typedef struct rlx_max_roi_pool_params {
     int64_t dtype, batch, channels, in_h, in_w, rois, out_h, out_w, spatial_scale;
 } rlx_max_roi_pool_params_t;
 
-/* in: x [outer, in_count, inner, in_parts]. out: y [outer, out_count, inner, out_parts]; parts: 1 real, 2 complex. `length`: transform length;
- * the input is cut or padded with zeros. `inverse`: conjugate and divide by length. `half`: the input holds length / 2 + 1 values of a
- * spectrum with Hermitian symmetry. Tile: `per_tile` lines. Scratch: 16 bytes times 3 lengths. */
+/* in: x [outer, in_count, inner, in_parts]. out: y [outer, out_count, inner, out_parts]; parts: 1 real, 2 complex. `length`: transform
+ * length; the input is cut or padded with zeros. `inverse`: conjugate and divide by length. `half`: the input holds length / 2 + 1 values
+ * of a spectrum with Hermitian symmetry. Tile: `per_tile` lines. Scratch: 16 bytes times 3 lengths. */
 typedef struct rlx_dft_params {
     int64_t dtype, outer, inner, in_count, in_parts, out_count, out_parts, length, inverse, half, per_tile;
 } rlx_dft_params_t;

@@ -1,5 +1,5 @@
-/* The plain reduction: any dtype, any set of axes, order lanes16. f16 and bf16 compute in f32; integers in 64 bits (sum and product keep the
- * low bits, mean truncates); l2, log_sum and log_sum_exp of integers compute in f64 and truncate. NaN wins in max and min.
+/* The plain reduction: any dtype, any set of axes, order lanes16. f16 and bf16 compute in f32; integers in 64 bits (sum and product keep
+ * the low bits, mean truncates); l2, log_sum and log_sum_exp of integers compute in f64 and truncate. NaN wins in max and min.
  * log_sum_exp takes the maximum first; an infinite maximum counts as 0 so that the result follows by arithmetic. */
 #include "kernels/abi.h"
 #include "kernels/lanes.h"

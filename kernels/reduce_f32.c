@@ -1,5 +1,5 @@
-/* Fast f32 reductions: the bits of kernels/reduce.c, with the loops turned so that they vectorise. Rows: the set is contiguous and fills 16
- * lanes side by side. Columns: up to 64 neighbouring outputs at once, each with its own 16 chains, kept as 16 rows of 64. C16: the 16
+/* Fast f32 reductions: the bits of kernels/reduce.c, with the loops turned so that they vectorise. Rows: the set is contiguous and fills
+ * 16 lanes side by side. Columns: up to 64 neighbouring outputs at once, each with its own 16 chains, kept as 16 rows of 64. C16: the 16
  * channels of a block are such columns. */
 #include "kernels/abi.h"
 #include "kernels/lanes.h"

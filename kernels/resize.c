@@ -1,5 +1,6 @@
-/* The plain resize. Nearest moves elements of any dtype. Linear and cubic take weighted sums dimension by dimension, the last dimension first:
- * w0 * v0, then fma(w, v, sum) with ascending place. f16 and bf16 compute in f32; integers in f64, rounded to nearest even and clamped. */
+/* The plain resize. Nearest moves elements of any dtype. Linear and cubic take weighted sums dimension by dimension, the last dimension
+ * first: w0 * v0, then fma(w, v, sum) with ascending place. f16 and bf16 compute in f32; integers in f64, rounded to nearest even and
+ * clamped. */
 #include "kernels/abi.h"
 #include "kernels/number.h"
 #include "kernels/params.h"
@@ -37,7 +38,7 @@ static int64_t nearest_row(const rlx_resize_nearest_params_t *p, const int32_t *
     static void nearest_copy_##type(const type *restrict x, type *restrict y, const int32_t *index, int64_t n)                 \
     {                                                                                                                          \
         for (int64_t i = 0; i < n; i++)                                                                                        \
-            y[i] = index ? x[index[i] < 0 ? 0 : index[i]] : x[i];                                                              \
+            y[i] = x[index[i]];                                                                                                \
     }
 NEAREST_ROW(uint8_t)
 NEAREST_ROW(uint16_t)
@@ -46,7 +47,9 @@ NEAREST_ROW(uint64_t)
 
 static void nearest_copy(int64_t bytes, const void *x, int64_t from, void *y, int64_t to, const int32_t *index, int64_t n)
 {
-    if (bytes == 1)
+    if (index == 0)
+        __builtin_memcpy((char *)y + to * bytes, (const char *)x + from * bytes, (size_t)(n * bytes));
+    else if (bytes == 1)
         nearest_copy_uint8_t((const uint8_t *)x + from, (uint8_t *)y + to, index, n);
     else if (bytes == 2)
         nearest_copy_uint16_t((const uint16_t *)x + from, (uint16_t *)y + to, index, n);
@@ -56,20 +59,30 @@ static void nearest_copy(int64_t bytes, const void *x, int64_t from, void *y, in
         nearest_copy_uint64_t((const uint64_t *)x + from, (uint64_t *)y + to, index, n);
 }
 
+/* A row of a crop: places outside get the extrapolation value. */
+static void cropped_row(const rlx_resize_nearest_params_t *p, const void *x, int64_t from, void *y, int64_t to, const int32_t *index)
+{
+    for (int64_t i = 0; i < p->out[7]; i++) {
+        int64_t at = index ? index[i] : i;
+        if (from < 0 || at < 0)
+            store_extrapolation(p->dtype, y, to + i, rlx_param_f32(p->extrapolation));
+        else
+            __builtin_memcpy((char *)y + (to + i) * p->bytes, (const char *)x + (from + at) * p->bytes, (size_t)p->bytes);
+    }
+}
+
 RLX_KERNEL_ENTRY(resize_nearest)
 {
     const rlx_resize_nearest_params_t *p = (const rlx_resize_nearest_params_t *)args->param;
     const int32_t *index = args->in[1].base, *last = p->first[7] >= 0 ? index + p->first[7] : 0;
     int64_t end = tile_end * p->rows_per_tile < p->rows ? tile_end * p->rows_per_tile : p->rows;
-    float extrapolation = rlx_param_f32(p->extrapolation);
 
     for (int64_t row = tile_begin * p->rows_per_tile; row < end; row++) {
         int64_t from = nearest_row(p, index, row);
-        if (from >= 0)
+        if (p->cropped)
+            cropped_row(p, args->in[0].base, from, args->out[0].base, row * p->out[7], last);
+        else
             nearest_copy(p->bytes, args->in[0].base, from, args->out[0].base, row * p->out[7], last, p->out[7]);
-        for (int64_t i = 0; i < p->out[7] && (from < 0 || last); i++)
-            if (from < 0 || last[i] < 0)
-                store_extrapolation(p->dtype, args->out[0].base, row * p->out[7] + i, extrapolation);
     }
 }
 

@@ -1,9 +1,10 @@
-/* Fast f32 resize of the last two dimensions: the bits of kernels/resize.c. Rows first: each input row is resized along its width once and kept in
- * scratch while output rows need it; then columns, vectorised over the width. In C16 layout 16 channels go side by side. */
+/* Fast f32 resize of the last two dimensions: the bits of kernels/resize.c. Rows first: each input row is resized along its width once
+ * and kept in scratch while output rows need it; then columns, vectorised over the width. */
 #include "kernels/abi.h"
 #include "kernels/params.h"
 
-static void row_of(const float *restrict x, const int32_t *restrict index, const float *restrict weight, int64_t taps, int64_t n, float *restrict to)
+static void row_of(const float *restrict x, const int32_t *restrict index, const float *restrict weight, int64_t taps, int64_t n,
+                   float *restrict to)
 {
     if (taps == 2) {
         for (int64_t o = 0; o < n; o++)
@@ -95,77 +96,5 @@ RLX_KERNEL_ENTRY(resize_f32)
         int64_t first = t % blocks * p->rows_per_tile, end = first + p->rows_per_tile < p->out_h ? first + p->rows_per_tile : p->out_h;
         for (int64_t o = first; o < end; o++)
             resize_f32_row(p, args, t / blocks, o);
-    }
-}
-
-/* 16 channels of output place `o` of a row, taking `taps` places of x. */
-static inline void lane_sum(const float *restrict x, const int32_t *index, const float *weight, int64_t taps, float *restrict sum)
-{
-    for (int c = 0; c < 16; c++)
-        sum[c] = weight[0] * x[index[0] * 16 + c];
-    for (int64_t t = 1; t < taps; t++)
-        for (int c = 0; c < 16; c++)
-            sum[c] = __builtin_fmaf(weight[t], x[index[t] * 16 + c], sum[c]);
-}
-
-/* Place `o` of an input row, along the width. */
-static inline void c16_place(const rlx_resize_c16_params_t *p, const rlx_kernel_args_t *args, const float *row, int64_t o, float *restrict sum)
-{
-    if (p->taps_w == 0)
-        for (int c = 0; c < 16; c++)
-            sum[c] = row[o * 16 + c];
-    else
-        lane_sum(row, (const int32_t *)args->in[1].base + p->first_w + o * p->taps_w,
-                 (const float *)args->in[2].base + p->first_w + o * p->taps_w, p->taps_w, sum);
-}
-
-static void c16_row(const rlx_resize_c16_params_t *p, const rlx_kernel_args_t *args, int64_t plane, int64_t row)
-{
-    const int32_t *index = (const int32_t *)args->in[1].base + p->first_h + row * p->taps_h;
-    const float *weight = (const float *)args->in[2].base + p->first_h + row * p->taps_h;
-    const float *x = (const float *)args->in[0].base + plane * p->in_h * p->in_w * 16;
-    float *restrict y = (float *)args->out[0].base + (plane * p->out_h + row) * p->out_w * 16;
-
-    for (int64_t o = 0; o < p->out_w; o++) {
-        float sum[16], inner[16];
-        c16_place(p, args, x + (p->taps_h > 0 ? index[0] : row) * p->in_w * 16, o, sum);
-        for (int c = 0; c < 16 && p->taps_h > 0; c++)
-            sum[c] = weight[0] * sum[c];
-        for (int64_t t = 1; t < p->taps_h; t++) {
-            c16_place(p, args, x + index[t] * p->in_w * 16, o, inner);
-            for (int c = 0; c < 16; c++)
-                sum[c] = __builtin_fmaf(weight[t], inner[c], sum[c]);
-        }
-        for (int c = 0; c < 16; c++)
-            y[o * 16 + c] = sum[c];
-    }
-}
-
-static void c16_row_nearest(const rlx_resize_c16_params_t *p, const rlx_kernel_args_t *args, int64_t plane, int64_t row)
-{
-    const int32_t *index = args->in[1].base;
-    int64_t i = p->taps_h > 0 ? index[p->first_h + row] : row;
-    const float *restrict x = (const float *)args->in[0].base + (plane * p->in_h + i) * p->in_w * 16;
-    float *restrict y = (float *)args->out[0].base + (plane * p->out_h + row) * p->out_w * 16;
-
-    for (int64_t o = 0; o < p->out_w; o++) {
-        const float *from = x + (p->taps_w > 0 ? index[p->first_w + o] : o) * 16;
-        for (int c = 0; c < 16; c++)
-            y[o * 16 + c] = from[c];
-    }
-}
-
-RLX_KERNEL_ENTRY(resize_c16)
-{
-    const rlx_resize_c16_params_t *p = (const rlx_resize_c16_params_t *)args->param;
-    int64_t blocks = (p->out_h + p->rows_per_tile - 1) / p->rows_per_tile;
-
-    for (int64_t t = tile_begin; t < tile_end; t++) {
-        int64_t first = t % blocks * p->rows_per_tile, end = first + p->rows_per_tile < p->out_h ? first + p->rows_per_tile : p->out_h;
-        for (int64_t row = first; row < end; row++)
-            if (args->in[2].base)
-                c16_row(p, args, t / blocks, row);
-            else
-                c16_row_nearest(p, args, t / blocks, row);
     }
 }

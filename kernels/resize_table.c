@@ -1,7 +1,7 @@
-/* Where each output place of a resize reads, and with which weights: one table per resized dimension, made once per run and shared by all rows.
- * Coordinates are f64. When the scale is the ratio of two extents they come from one exact division, so that places which fall on an input
- * element do so exactly; with a given scale they follow ONNX's formulas. Weights of a place start at input place ceil(x) - taps / 2; places
- * past the ends read the end element. */
+/* Where each output place of a resize reads, and with which weights: one table per resized dimension, made once per run and shared by all
+ * rows. Coordinates are f64. When the scale is the ratio of two extents they come from one exact division, so that places which fall on
+ * an input element do so exactly; with a given scale they follow ONNX's formulas. Weights of a place start at input place ceil(x) - taps
+ * / 2; places past the ends read the end element. */
 #include "kernels/abi.h"
 #include "kernels/number.h"
 #include "kernels/params.h"

@@ -1,6 +1,6 @@
-/* Pooling of regions of interest: roi_align (samples by bilinear interpolation, averaged or the greatest weighted corner) and max_roi_pool (the
- * greatest element of each bin). f32 computation, f64 for f64 data. A batch index outside the batch, or a region that is no number or needs
- * more than SAMPLES_MAX samples per bin side, sets the error word and gives zeros. */
+/* Pooling of regions of interest: roi_align (samples by bilinear interpolation, averaged or the greatest weighted corner) and
+ * max_roi_pool (the greatest element of each bin). f32 computation, f64 for f64 data. A batch index outside the batch, or a region that
+ * is no number or needs more than SAMPLES_MAX samples per bin side, sets the error word and gives zeros. */
 #include "kernels/abi.h"
 #include "kernels/number.h"
 #include "kernels/params.h"

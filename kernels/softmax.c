@@ -1,5 +1,6 @@
-/* Softmax, log-softmax and hardmax along the middle axis of [outer, count, inner]. Soft: m = maximum, e = exp(x - m), s = sum of e in lanes16,
- * y = e / s. Log: y = (x - m) - log(s). Hard: 1 at the first maximum (NaN is the greatest), else 0. f16 and bf16 compute in f32. */
+/* Softmax, log-softmax and hardmax along the middle axis of [outer, count, inner]. Soft: m = maximum, e = exp(x - m), s = sum of e in
+ * lanes16, y = e / s. Log: y = (x - m) - log(s). Hard: 1 at the first maximum (NaN is the greatest), else 0. f16 and bf16 compute in f32.
+ */
 #include "kernels/abi.h"
 #include "kernels/lanes.h"
 #include "kernels/params.h"

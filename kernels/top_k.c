@@ -1,5 +1,5 @@
-/* The k largest or smallest of each line of [outer, count, inner], sorted. A heap of the k best so far, its worst at the root; then heap sort.
- * Better means: larger key (smaller when asked), then lower index. So the result is one, whatever the algorithm. */
+/* The k largest or smallest of each line of [outer, count, inner], sorted. A heap of the k best so far, its worst at the root; then heap
+ * sort. Better means: larger key (smaller when asked), then lower index. So the result is one, whatever the algorithm. */
 #include "kernels/abi.h"
 #include "kernels/order.h"
 #include "kernels/params.h"

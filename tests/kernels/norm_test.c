@@ -1,5 +1,5 @@
-/* Normalisations: every build gives the same bits, the fast kernels give those of the plain one, and the plain one is close to the definition in
- * double. */
+/* Normalisations: every build gives the same bits, the fast kernels give those of the plain one, and the plain one is close to the
+ * definition in double. */
 #include <math.h>
 
 #include "kernels/params_norm.h"
@@ -31,7 +31,8 @@ typedef struct problem {
 
 static problem_t problem_make(void)
 {
-    problem_t p = {.batch = 1 + kernel_random(3), .group = 1 + kernel_random(4), .space = 1 + kernel_random(90), .vector = kernel_random(2)};
+    problem_t p = {
+        .batch = 1 + kernel_random(3), .group = 1 + kernel_random(4), .space = 1 + kernel_random(90), .vector = kernel_random(2)};
     int64_t groups = 1 + kernel_random(4);
 
     p.channels = p.group * groups;
@@ -76,7 +77,8 @@ static void rows_agree(void **state)
         rlx_norm_f32_params_t fast = {.rows = q.rows, .count = q.count, .center = q.center, .epsilon = plain.epsilon,
             .inner = q.vector ? 1 : q.space, .period = q.vector ? q.space : q.channels};
         float *want = kernel_floats(n), *got = kernel_floats(n), *mean = kernel_floats(q.rows), *inv = kernel_floats(q.rows);
-        rlx_operand_t in[3] = {{.base = q.x}, {.base = q.scale}, {.base = q.bias}}, out[3] = {{.base = want}, {.base = mean}, {.base = inv}};
+        rlx_operand_t in[3] = {{.base = q.x}, {.base = q.scale}, {.base = q.bias}},
+                      out[3] = {{.base = want}, {.base = mean}, {.base = inv}};
 
         assert_int_equal(kernel_run(&builds[0], RLX_K_norm, in, out, &plain, q.rows, 0), 0);
         for (int64_t i = 0; i < n; i++)
@@ -98,7 +100,8 @@ static void batch_norm_in_blocks_has_the_bits_of_planes(void **state)
 {
     (void)state;
     for (int round = 0; round < 60; round++) {
-        int64_t batch = 1 + kernel_random(2), channels = 1 + kernel_random(40), space = 1 + kernel_random(60), blocks = (channels + 15) / 16;
+        int64_t batch = 1 + kernel_random(2), channels = 1 + kernel_random(40), space = 1 + kernel_random(60),
+                blocks = (channels + 15) / 16;
         int64_t n = batch * channels * space;
         rlx_batch_norm_params_t p = {.dtype = 1, .scale_dtype = 1, .stat_dtype = 1, .batch = batch, .channels = channels, .space = space,
             .epsilon = float_bits(1e-5f)}, blocked = p;
@@ -128,7 +131,8 @@ static void batch_norm_in_blocks_has_the_bits_of_planes(void **state)
             out.base = yb;
             assert_int_equal(kernel_run(&builds[b], RLX_K_batch_norm, in, &out, &blocked, batch * blocks, 0), 0);
             for (int64_t i = 0; i < n; i++)
-                assert_memory_equal(&yb[((i / space / channels * blocks + i / space % channels / 16) * space + i % space) * 16 + i / space % channels % 16],
+                assert_memory_equal(&yb[((i / space / channels * blocks + i / space % channels / 16) * space + i % space) * 16 +
+                                        i / space % channels % 16],
                                     &want[i], 4);
         }
         float *all[] = {x, want, got, xb, yb, v[0], v[1], v[2], v[3]};

@@ -1,5 +1,5 @@
-/* Reductions: every build gives the same bits, the fast kernels give those of the plain one, and the plain one is close to the same definition
- * computed in double. Searches and sorts equal a naive one. */
+/* Reductions: every build gives the same bits, the fast kernels give those of the plain one, and the plain one is close to the same
+ * definition computed in double. Searches and sorts equal a naive one. */
 #include <math.h>
 
 #include "kernels/params_reduce.h"
@@ -20,7 +20,10 @@ typedef struct shape {
     int64_t outer, count, inner;
 } shape_t;
 
-static shape_t random_shape(void) { return (shape_t){1 + kernel_random(4), kernel_random(600), 1 + kernel_random(2) * kernel_random(150)}; }
+static shape_t random_shape(void)
+{
+    return (shape_t){1 + kernel_random(4), kernel_random(600), 1 + kernel_random(2) * kernel_random(150)};
+}
 static int64_t elements(shape_t s) { return s.outer * s.count * s.inner; }
 
 static rlx_reduce_params_t plain_params(int64_t op, shape_t s)
@@ -116,9 +119,11 @@ static void blocked_reduction_has_the_bits_of_rows(void **state)
 {
     (void)state;
     for (int round = 0; round < 60; round++) {
-        int64_t batch = 1 + kernel_random(2), channels = 1 + kernel_random(40), space = 1 + kernel_random(200), blocks = (channels + 15) / 16;
+        int64_t batch = 1 + kernel_random(2), channels = 1 + kernel_random(40), space = 1 + kernel_random(200),
+                blocks = (channels + 15) / 16;
         rlx_reduce_params_t plain = plain_params(round % 10, (shape_t){batch * channels, space, 1});
-        rlx_reduce_c16_params_t p = {.op = round % 10, .channels = channels, .blocks = blocks, .space = space, .out_c16 = kernel_random(2)};
+        rlx_reduce_c16_params_t p = {
+            .op = round % 10, .channels = channels, .blocks = blocks, .space = space, .out_c16 = kernel_random(2)};
         float *x = positive_floats(batch * channels * space), *xb = positive_floats(batch * blocks * space * 16);
         float *want = kernel_floats(batch * channels), *got = kernel_floats(batch * blocks * 16);
 
@@ -244,7 +249,8 @@ static void running_sums_equal_a_naive_one(void **state)
     for (int round = 0; round < 60; round++) {
         shape_t s = {1 + kernel_random(3), kernel_random(40), 1 + kernel_random(100)};
         bool exclusive = kernel_random(2), reverse = kernel_random(2);
-        rlx_cumulate_params_t p = {.dtype = 1, .outer = s.outer, .count = s.count, .inner = s.inner, .exclusive = exclusive, .reverse = reverse};
+        rlx_cumulate_params_t p = {
+            .dtype = 1, .outer = s.outer, .count = s.count, .inner = s.inner, .exclusive = exclusive, .reverse = reverse};
         float *x = kernel_floats(elements(s) + 1), *y = kernel_floats(elements(s) + 1);
 
         for (int b = 0; b < n_builds; b++) {

@@ -1,5 +1,5 @@
-/* Sampling: every build gives the same bits; the fast resizes give those of the plain one; tables follow hand-computed coordinates; transforms equal
- * the definition. */
+/* Sampling: every build gives the same bits; the fast resizes give those of the plain one; tables follow hand-computed coordinates;
+ * transforms equal the definition. */
 #include <math.h>
 
 #include "kernels/params_sample.h"
@@ -28,8 +28,12 @@ static problem_t problem_make(int64_t mode)
     problem_t q = {.planes = 1 + kernel_random(20), .taps = mode == RLX_RESIZE_NEAREST ? 1 : mode == RLX_RESIZE_LINEAR ? 2 : 4};
     union { float f; uint32_t u; } cubic = {.f = -0.75f};
 
-    q.table = (rlx_resize_table_params_t){.mode = mode, .coord = kernel_random(5), .nearest = kernel_random(4), .cubic_a = cubic.u, .roi_dtype = 1,
-        .exclude_outside = mode == RLX_RESIZE_CUBIC && kernel_random(2)};
+    q.table = (rlx_resize_table_params_t){.mode = mode,
+                                          .coord = kernel_random(5),
+                                          .nearest = kernel_random(4),
+                                          .cubic_a = cubic.u,
+                                          .roi_dtype = 1,
+                                          .exclude_outside = mode == RLX_RESIZE_CUBIC && kernel_random(2)};
     for (int d = 0; d < 8; d++)
         q.table.roi_begin[d] = -1;
     for (int i = 0; i < 2; i++) {
@@ -81,8 +85,15 @@ static float *block(const float *x, int64_t planes, int64_t space)
 static void check_blocked(const problem_t *q, int build, const float *x, const float *want, bool weighted)
 {
     int64_t space = q->out[0] * q->out[1], blocks = (q->planes + 15) / 16;
-    rlx_resize_c16_params_t p = {.planes = blocks, .in_h = q->in[0], .in_w = q->in[1], .out_h = q->out[0], .out_w = q->out[1], .taps_h = q->taps,
-        .taps_w = q->taps, .first_w = q->table.first[7], .rows_per_tile = 2};
+    rlx_resize_c16_params_t p = {.planes = blocks,
+                                 .in_h = q->in[0],
+                                 .in_w = q->in[1],
+                                 .out_h = q->out[0],
+                                 .out_w = q->out[1],
+                                 .taps_h = q->taps,
+                                 .taps_w = q->taps,
+                                 .first_w = q->table.first[7],
+                                 .rows_per_tile = 2};
     float *xb = block(x, q->planes, q->in[0] * q->in[1]), *yb = kernel_floats(blocks * 16 * space), *wb = block(want, q->planes, space);
     rlx_operand_t in[3] = {{.base = xb}, {.base = q->index}, {.base = weighted ? q->weight : NULL}}, out = {.base = yb};
 
@@ -102,9 +113,17 @@ static void weighted_resizes_agree(void **state)
         problem_t q = problem_make(1 + round % 2);
         int64_t n = q.planes * q.out[0] * q.out[1], entries = (q.out[0] + q.out[1]) * q.taps;
         rlx_resize_params_t plain = plain_params(&q);
-        rlx_resize_f32_params_t fast = {.planes = q.planes, .in_h = q.in[0], .in_w = q.in[1], .out_h = q.out[0], .out_w = q.out[1], .taps_h = q.taps,
-            .taps_w = q.taps, .first_w = q.table.first[7], .rows_per_tile = 3};
-        float *x = kernel_floats(q.planes * q.in[0] * q.in[1]), *want = kernel_floats(n), *got = kernel_floats(n), *weights = kernel_floats(entries);
+        rlx_resize_f32_params_t fast = {.planes = q.planes,
+                                        .in_h = q.in[0],
+                                        .in_w = q.in[1],
+                                        .out_h = q.out[0],
+                                        .out_w = q.out[1],
+                                        .taps_h = q.taps,
+                                        .taps_w = q.taps,
+                                        .first_w = q.table.first[7],
+                                        .rows_per_tile = 3};
+        float *x = kernel_floats(q.planes * q.in[0] * q.in[1]), *want = kernel_floats(n), *got = kernel_floats(n),
+              *weights = kernel_floats(entries);
         rlx_operand_t in[3] = {{.base = x}, {.base = q.index}, {.base = q.weight}}, out = {.base = want};
 
         table_run(&q, 0);
@@ -116,7 +135,9 @@ static void weighted_resizes_agree(void **state)
             assert_memory_equal(q.weight, weights, (size_t)entries * 4);
             assert_int_equal(kernel_run(&builds[b], RLX_K_resize, in, &out, &plain, (plain.rows + 2) / 3, 0), 0);
             assert_memory_equal(got, want, (size_t)n * 4);
-            assert_int_equal(kernel_run(&builds[b], RLX_K_resize_f32, in, &out, &fast, q.planes * ((q.out[0] + 2) / 3), q.taps * (q.out[1] * 4 + 8)), 0);
+            assert_int_equal(
+                kernel_run(&builds[b], RLX_K_resize_f32, in, &out, &fast, q.planes * ((q.out[0] + 2) / 3), q.taps * (q.out[1] * 4 + 8)),
+                0);
             assert_memory_equal(got, want, (size_t)n * 4);
             check_blocked(&q, b, x, want, true);
         }
@@ -133,8 +154,13 @@ static void nearest_resizes_agree(void **state)
     for (int round = 0; round < 40; round++) {
         problem_t q = problem_make(RLX_RESIZE_NEAREST);
         int64_t n = q.planes * q.out[0] * q.out[1];
-        rlx_resize_nearest_params_t p = {.dtype = 1, .bytes = 4, .rows = q.planes * q.out[0], .rows_per_tile = 3, .in = {1, 1, 1, 1, 1, q.planes, q.in[0], q.in[1]},
-            .out = {1, 1, 1, 1, 1, q.planes, q.out[0], q.out[1]}, .first = {-1, -1, -1, -1, -1, -1, 0, q.out[0]}};
+        rlx_resize_nearest_params_t p = {.dtype = 1,
+                                         .bytes = 4,
+                                         .rows = q.planes * q.out[0],
+                                         .rows_per_tile = 3,
+                                         .in = {1, 1, 1, 1, 1, q.planes, q.in[0], q.in[1]},
+                                         .out = {1, 1, 1, 1, 1, q.planes, q.out[0], q.out[1]},
+                                         .first = {-1, -1, -1, -1, -1, -1, 0, q.out[0]}};
         float *x = kernel_floats(q.planes * q.in[0] * q.in[1]), *y = kernel_floats(n);
         rlx_operand_t in[2] = {{.base = x}, {.base = q.index}}, out = {.base = y};
 
@@ -194,7 +220,8 @@ static void transform_equals_its_definition(void **state)
     (void)state;
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
         int64_t n = lengths[l];
-        rlx_dft_params_t p = {.dtype = 2, .outer = 1, .inner = 1, .in_count = n, .in_parts = 2, .out_count = n, .out_parts = 2, .length = n, .per_tile = 1};
+        rlx_dft_params_t p = {
+            .dtype = 2, .outer = 1, .inner = 1, .in_count = n, .in_parts = 2, .out_count = n, .out_parts = 2, .length = n, .per_tile = 1};
         double *x = calloc((size_t)n * 2, sizeof *x), *y = calloc((size_t)n * 2, sizeof *y), *first = calloc((size_t)n * 2, sizeof *first);
         rlx_operand_t in = {.base = x}, out = {.base = y};
 
@@ -226,13 +253,23 @@ static void hostile_places_are_safe(void **state)
 {
     float x[4] = {1, 2, 3, 4}, grid[8] = {NAN, 0, INFINITY, 0, 1e30f, -1e30f, 0, 0}, y[4], rois[8] = {0, 0, 1, 1, NAN, 0, 1e30f, 1};
     int64_t batch[2] = {7, 0};
-    rlx_roi_align_params_t roi = {.dtype = 1, .batch = 1, .channels = 1, .in_h = 2, .in_w = 2, .rois = 2, .out_h = 1, .out_w = 1, .spatial_scale = 0x3f800000};
+    rlx_roi_align_params_t roi = {
+        .dtype = 1, .batch = 1, .channels = 1, .in_h = 2, .in_w = 2, .rois = 2, .out_h = 1, .out_w = 1, .spatial_scale = 0x3f800000};
 
     (void)state;
     for (int b = 0; b < n_builds; b++) {
         for (int64_t i = 0; i < 18; i++) {
-            rlx_grid_sample_params_t p = {.dtype = 1, .grid_dtype = 1, .mode = i % 3, .padding = i / 3 % 3, .align_corners = i / 9, .batch = 1, .channels = 1, .rank = 2,
-                .out_space = 4, .per_tile = 4, .in = {1, 2, 2}};
+            rlx_grid_sample_params_t p = {.dtype = 1,
+                                          .grid_dtype = 1,
+                                          .mode = i % 3,
+                                          .padding = i / 3 % 3,
+                                          .align_corners = i / 9,
+                                          .batch = 1,
+                                          .channels = 1,
+                                          .rank = 2,
+                                          .out_space = 4,
+                                          .per_tile = 4,
+                                          .in = {1, 2, 2}};
             rlx_operand_t in[2] = {{.base = x}, {.base = grid}}, out = {.base = y};
             assert_int_equal(kernel_run(&builds[b], RLX_K_grid_sample, in, &out, &p, 1, 0), 0);
             assert_true(isfinite(y[3]));
