@@ -109,8 +109,8 @@ class Ncnn:
             raise RuntimeError("pnnx: " + (done.stderr.strip().splitlines() or ["no output"])[-1])
 
     def prepare(self, arrays):
-        self.mats = [self.ncnn.Mat(numpy.ascontiguousarray(arrays[name][0].astype(numpy.int32 if integer else numpy.float32))).clone()
-                     for name, _, integer in self.inputs]
+        self.arrays = [numpy.array(arrays[name][0], dtype=numpy.int32 if integer else numpy.float32, order="C") for name, _, integer in self.inputs]
+        self.mats = [self.ncnn.Mat(array).clone() for array in self.arrays] # the clone too may point into the array, which must stay
 
     def run(self):
         extractor = self.net.create_extractor()
