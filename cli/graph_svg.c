@@ -12,6 +12,7 @@
 #define CHAR_WIDTH 7
 #define BOX_GAP 18
 #define MARGIN 20
+#define MIDDLE 400 /* where what has no producer is put */
 #define TEXT_MAX 40
 
 typedef struct box {
@@ -108,13 +109,13 @@ static void box_wish(const drawing_t *drawing, box_t *box)
             n++;
         }
     }
-    box->wish = n > 0 ? sum / n : 0;
+    box->wish = n > 0 ? sum / n : MIDDLE;
 }
 
-/* Places one layer: each box as near to its wish as the one before it allows. */
+/* Places one layer: each box as near to its wish as the one before it allows, then all of them moved so that none drifts to the right. */
 static void layer_place(drawing_t *drawing, box_t **layer, int n)
 {
-    int x = MARGIN;
+    int x = MARGIN, drift = 0;
 
     for (int i = 0; i < n; i++)
         box_wish(drawing, layer[i]);
@@ -123,10 +124,15 @@ static void layer_place(drawing_t *drawing, box_t **layer, int n)
         int wish = (int)(layer[i]->wish - layer[i]->width / 2.0);
 
         layer[i]->x = wish > x ? wish : x;
+        drift += (layer[i]->x - wish) / n;
         x = layer[i]->x + layer[i]->width + BOX_GAP;
     }
-    if (x > drawing->width)
-        drawing->width = x;
+    if (drift > layer[0]->x - MARGIN)
+        drift = layer[0]->x - MARGIN;
+    for (int i = 0; i < n; i++)
+        layer[i]->x -= drift;
+    if (x - drift > drawing->width)
+        drawing->width = x - drift;
 }
 
 static void drawing_place(drawing_t *drawing)
@@ -185,7 +191,7 @@ static void drawing_print(const drawing_t *drawing, FILE *out)
             2 * MARGIN + drawing->n_layers * ROW_HEIGHT);
     fputs("<style>text{font:12px monospace;text-anchor:middle}.s{fill:#555;font-size:11px}rect{stroke:#444}.e{fill:none;stroke:#888}"
           ".i{fill:#cfe8cf}.o{fill:#f6d9b8}.l{fill:#f2c9d4}.b{fill:#dbe6f5}</style>\n"
-          "<rect width=\"100%\" height=\"100%\" fill=\"#fff\" stroke=\"none\"/>\n",
+          "<rect width=\"100%\" height=\"100%\" style=\"fill:#fff;stroke:none\"/>\n",
           out);
     for (int i = 0; i < drawing->n_boxes; i++)
         for (int k = 0; drawing->boxes[i].op != NULL && k < drawing->boxes[i].op->n_in; k++) {
