@@ -103,7 +103,8 @@ bool rlx_call_tensor(rlx_onnx_call_t *call, const char *name, rlx_tensor_t *out_
 
     if (attr == NULL || !rlx_call_ok(call))
         return false;
-    call->status = rlx_onnx_tensor_decode(call->graph, attr->tensor, call->import->dir_fd, &call->import->const_budget, out_tensor, call->diag);
+    call->status =
+        rlx_onnx_tensor_decode(call->graph, attr->tensor, call->import->dir_fd, &call->import->const_budget, out_tensor, call->diag);
     return rlx_call_ok(call);
 }
 

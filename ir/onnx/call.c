@@ -49,7 +49,8 @@ static rlx_op_t *op_begin(rlx_onnx_call_t *call, rlx_op_kind_t kind, int n_in, r
     out = rlx_graph_alloc(call->graph, (size_t)(n_out + 1) * sizeof *out);
     for (int i = 0; i < n_out; i++)
         if (!wanted_only || i == 0 || rlx_call_wants(call, i))
-            out[i] = rlx_graph_value(call->graph, rlx_graph_printf(call->graph, "~%lld", (long long)call->import->n_made++), RLX_DTYPE_NONE);
+            out[i] =
+                rlx_graph_value(call->graph, rlx_graph_printf(call->graph, "~%lld", (long long)call->import->n_made++), RLX_DTYPE_NONE);
     op = rlx_graph_op(call->graph, NULL, kind, call->node->name[0] != '\0' ? call->node->name : call->node->op_type, n_in, in, n_out, out);
     op->source = call->source;
     return op;

@@ -46,6 +46,7 @@ rlx_onnx_convert_fn_t rlx_convert_grid_sample;
 rlx_onnx_convert_fn_t rlx_convert_group_norm;
 rlx_onnx_convert_fn_t rlx_convert_hard_sigmoid;
 rlx_onnx_convert_fn_t rlx_convert_identity;
+rlx_onnx_convert_fn_t rlx_convert_if;
 rlx_onnx_convert_fn_t rlx_convert_instance_norm;
 rlx_onnx_convert_fn_t rlx_convert_is_inf;
 rlx_onnx_convert_fn_t rlx_convert_layer_norm;

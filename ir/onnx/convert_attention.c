@@ -20,7 +20,8 @@ static rlx_value_t *heads_split(rlx_onnx_call_t *call, rlx_value_t *x, int64_t h
     if (x == NULL || x->rank == 4)
         return x;
     if (x->rank != 3 || heads < 1)
-        return rlx_call_fail(call, RLX_E_ONNX_NODE, "operands have rank 4, or rank 3 with attribute '%s'; '%s' has rank %d", attr, x->name, x->rank);
+        return rlx_call_fail(call, RLX_E_ONNX_NODE, "operands have rank 4, or rank 3 with attribute '%s'; '%s' has rank %d", attr, x->name,
+                             x->rank);
     dims[0] = x->dims[0];
     dims[1] = x->dims[1];
     dims[2] = rlx_call_expr(call, heads);
@@ -37,7 +38,8 @@ static rlx_value_t *heads_repeat(rlx_onnx_call_t *call, rlx_value_t *x, rlx_expr
     if (x == NULL || x->dims[1] == q_heads)
         return x;
     times = rlx_expr_floordiv(exprs, q_heads, x->dims[1]);
-    rlx_call_check(call, rlx_expr_eq(exprs, rlx_expr_mul(exprs, times, x->dims[1]), q_heads), "Attention: query heads are no multiple of key heads");
+    rlx_call_check(call, rlx_expr_eq(exprs, rlx_expr_mul(exprs, times, x->dims[1]), q_heads),
+                   "Attention: query heads are no multiple of key heads");
     for (int i = 0; i < 4; i++) {
         dims[i] = x->dims[i];
         spread[i + (i >= 2)] = x->dims[i];
@@ -213,7 +215,8 @@ void rlx_convert_attention(rlx_onnx_call_t *call)
 /* The two halves (or the even and odd places) of the rotated part, [B, S, H, D/2] each. */
 static void rotary_parts(rlx_onnx_call_t *call, rlx_value_t *x, rlx_expr_t size, bool interleaved, rlx_value_t *out_parts[2])
 {
-    rlx_expr_t zero = rlx_call_expr(call, 0), one = rlx_call_expr(call, 1), half = rlx_expr_floordiv(call->graph->exprs, size, rlx_call_expr(call, 2));
+    rlx_expr_t zero = rlx_call_expr(call, 0), one = rlx_call_expr(call, 1),
+               half = rlx_expr_floordiv(call->graph->exprs, size, rlx_call_expr(call, 2));
 
     out_parts[0] = rlx_call_slice(call, x, 3, zero, interleaved ? size : half, interleaved ? 2 : 1);
     out_parts[1] = rlx_call_slice(call, x, 3, interleaved ? one : half, size, interleaved ? 2 : 1);
@@ -249,8 +252,10 @@ static rlx_value_t *rotate(rlx_onnx_call_t *call, rlx_value_t *x, int64_t rotate
     rlx_value_t *cosine = rotary_cache(call, 1), *sine = rotary_cache(call, 2), *parts[2], *real, *imag, *y;
 
     rotary_parts(call, x, size, interleaved, parts);
-    real = rlx_call_op2(call, RLX_OP_sub, rlx_call_op2(call, RLX_OP_mul, cosine, parts[0]), rlx_call_op2(call, RLX_OP_mul, sine, parts[1]));
-    imag = rlx_call_op2(call, RLX_OP_add, rlx_call_op2(call, RLX_OP_mul, sine, parts[0]), rlx_call_op2(call, RLX_OP_mul, cosine, parts[1]));
+    real =
+        rlx_call_op2(call, RLX_OP_sub, rlx_call_op2(call, RLX_OP_mul, cosine, parts[0]), rlx_call_op2(call, RLX_OP_mul, sine, parts[1]));
+    imag =
+        rlx_call_op2(call, RLX_OP_add, rlx_call_op2(call, RLX_OP_mul, sine, parts[0]), rlx_call_op2(call, RLX_OP_mul, cosine, parts[1]));
     y = rotary_join(call, real, imag, size, interleaved);
     if (size != x->dims[3])
         y = rlx_call_concat(call, y, rlx_call_slice(call, x, 3, size, x->dims[3], 1), 3);

@@ -41,10 +41,10 @@ void rlx_convert_deform_conv(rlx_onnx_call_t *call)
     rlx_call_out(call, 0, rlx_call_end(call, op));
 }
 
-/* One axis of a transposed convolution: pads such that the result has the wanted extent. A result larger than the natural one is met by more
- * output padding where that is a number, else by a negative pad at the end. */
-static void transpose_axis_pads(rlx_onnx_call_t *call, const rlx_onnx_window_t *window, int axis, rlx_expr_t extent, rlx_expr_t wanted, int64_t *output_padding,
-                                rlx_expr_t *begin, rlx_expr_t *end)
+/* One axis of a transposed convolution: pads such that the result has the wanted extent. A result larger than the natural one is met by
+ * more output padding where that is a number, else by a negative pad at the end. */
+static void transpose_axis_pads(rlx_onnx_call_t *call, const rlx_onnx_window_t *window, int axis, rlx_expr_t extent, rlx_expr_t wanted,
+                                int64_t *output_padding, rlx_expr_t *begin, rlx_expr_t *end)
 {
     rlx_exprs_t *exprs = call->graph->exprs;
     rlx_expr_t total, one = rlx_call_expr(call, 1);
@@ -75,7 +75,8 @@ static bool output_shape_read(rlx_onnx_call_t *call, int n, const int64_t **out_
     return rlx_call_ok(call);
 }
 
-static void transpose_pads(rlx_onnx_call_t *call, const rlx_onnx_window_t *window, const int64_t *shape, int64_t *output_padding, rlx_op_t *op)
+static void transpose_pads(rlx_onnx_call_t *call, const rlx_onnx_window_t *window, const int64_t *shape, int64_t *output_padding,
+                           rlx_op_t *op)
 {
     rlx_exprs_t *exprs = call->graph->exprs;
     bool same = window->auto_pad == RLX_PAD_SAME_UPPER || window->auto_pad == RLX_PAD_SAME_LOWER;
@@ -83,7 +84,8 @@ static void transpose_pads(rlx_onnx_call_t *call, const rlx_onnx_window_t *windo
     rlx_window_pads(call, call->in[0], window, op);
     for (int i = 0; i < window->n && op != NULL && (shape != NULL || same); i++) {
         rlx_expr_t extent = call->in[0]->dims[i + 2];
-        rlx_expr_t wanted = shape != NULL ? rlx_call_expr(call, shape[i]) : rlx_expr_mul(exprs, extent, rlx_call_expr(call, window->strides[i]));
+        rlx_expr_t wanted =
+            shape != NULL ? rlx_call_expr(call, shape[i]) : rlx_expr_mul(exprs, extent, rlx_call_expr(call, window->strides[i]));
 
         transpose_axis_pads(call, window, i, extent, wanted, output_padding, &op->pads[i], &op->pads[i + window->n]);
     }

@@ -146,7 +146,8 @@ void rlx_convert_mod(rlx_onnx_call_t *call)
     rlx_call_out(call, 0, rlx_call_end(call, op));
 }
 
-/* The exponent may have another type than the base, whose type the result has. An integer base under a float exponent is computed in f64. */
+/* The exponent may have another type than the base, whose type the result has. An integer base under a float exponent is computed in
+ * f64. */
 void rlx_convert_pow(rlx_onnx_call_t *call)
 {
     rlx_value_t *x = call->in[0], *y = call->in[1];

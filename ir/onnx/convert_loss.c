@@ -36,7 +36,8 @@ static nll_terms_t nll_terms(rlx_onnx_call_t *call, rlx_value_t *x, rlx_value_t 
     if (weight != NULL)
         weights = gather(call, RLX_OP_gather, weight, target, 0);
     if (ignoring)
-        weights = rlx_call_op3(call, RLX_OP_where, skip, rlx_call_scalar(call, x->dtype, 0), weights != NULL ? weights : rlx_call_scalar(call, x->dtype, 1));
+        weights = rlx_call_op3(call, RLX_OP_where, skip, rlx_call_scalar(call, x->dtype, 0),
+                               weights != NULL ? weights : rlx_call_scalar(call, x->dtype, 1));
     picked = rlx_call_op1(call, RLX_OP_neg, picked);
     return (nll_terms_t){weights != NULL ? rlx_call_op2(call, RLX_OP_mul, picked, weights) : picked, weights};
 }
@@ -60,8 +61,8 @@ static rlx_value_t *loss_reduce(rlx_onnx_call_t *call, nll_terms_t terms)
 static bool operands_check(rlx_onnx_call_t *call)
 {
     if (call->in[0]->rank < 2 || call->in[1]->rank != call->in[0]->rank - 1)
-        rlx_call_fail(call, RLX_E_ONNX_NODE, "the target must have the scores' shape without the class axis; ranks are %d and %d", call->in[1]->rank,
-                      call->in[0]->rank);
+        rlx_call_fail(call, RLX_E_ONNX_NODE, "the target must have the scores' shape without the class axis; ranks are %d and %d",
+                      call->in[1]->rank, call->in[0]->rank);
     return rlx_call_ok(call);
 }
 

@@ -29,7 +29,8 @@ void rlx_convert_scaler(rlx_onnx_call_t *call)
 void rlx_convert_binarizer(rlx_onnx_call_t *call)
 {
     rlx_dtype_t dtype = call->in[0]->dtype;
-    rlx_value_t *above = rlx_call_op2(call, RLX_OP_greater, call->in[0], rlx_call_scalar(call, dtype, rlx_call_float(call, "threshold", 0.0f)));
+    rlx_value_t *above =
+        rlx_call_op2(call, RLX_OP_greater, call->in[0], rlx_call_scalar(call, dtype, rlx_call_float(call, "threshold", 0.0f)));
 
     rlx_call_out(call, 0, rlx_call_cast(call, above, dtype));
 }

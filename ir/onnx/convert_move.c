@@ -65,7 +65,8 @@ static void split_sizes_check(rlx_onnx_call_t *call, int64_t axis)
         return;
     extent = rlx_call_dim(call, call->in[0], at);
     if (extent != RLX_EXPR_NONE)
-        rlx_call_check(call, rlx_expr_eq(exprs, rlx_expr_mul(exprs, rlx_expr_floordiv(exprs, extent, n), n), extent), "Split: the extent is no multiple of the number of parts");
+        rlx_call_check(call, rlx_expr_eq(exprs, rlx_expr_mul(exprs, rlx_expr_floordiv(exprs, extent, n), n), extent),
+                       "Split: the extent is no multiple of the number of parts");
 }
 
 void rlx_convert_split(rlx_onnx_call_t *call)

@@ -1,5 +1,5 @@
-/* Quantised operators, spelled out in the arithmetic that defines them: integers exactly (i32 sums, or f64 where a convolution needs them),
- * round half to even, then the zero point, then saturation. */
+/* Quantised operators, spelled out in the arithmetic that defines them: integers exactly (i32 sums, or f64 where a convolution needs
+ * them), round half to even, then the zero point, then saturation. */
 #include "ir/onnx/convert.h"
 
 #include <math.h>
@@ -58,7 +58,9 @@ static rlx_value_t *saturated(rlx_onnx_call_t *call, rlx_value_t *x, rlx_value_t
         x = rlx_call_op2(call, RLX_OP_add, x, rlx_call_cast(call, zero_point, RLX_F32));
     for (size_t i = 0; x != NULL && i < sizeof ranges / sizeof *ranges; i++)
         if (ranges[i].dtype == dtype)
-            return rlx_call_cast(call, rlx_call_op3(call, RLX_OP_clip, x, rlx_call_scalar(call, RLX_F32, ranges[i].lo), rlx_call_scalar(call, RLX_F32, ranges[i].hi)),
+            return rlx_call_cast(call,
+                                 rlx_call_op3(call, RLX_OP_clip, x, rlx_call_scalar(call, RLX_F32, ranges[i].lo),
+                                              rlx_call_scalar(call, RLX_F32, ranges[i].hi)),
                                  dtype);
     return rlx_call_fail(call, RLX_E_ONNX_OPERATOR, "quantisation to %s is not supported", rlx_dtype_name(dtype));
 }
@@ -76,7 +78,8 @@ void rlx_convert_quantize(rlx_onnx_call_t *call)
 {
     int64_t axis = rlx_call_int(call, "axis", 1), block = block_read(call);
     rlx_value_t *x = call->in[0], *zero_point = rlx_call_in(call, 2), *scale;
-    rlx_dtype_t dtype = zero_point != NULL ? zero_point->dtype : RLX_U8, precision = rlx_call_dtype(call, "precision", call->in[1]->dtype), declared;
+    rlx_dtype_t dtype = zero_point != NULL ? zero_point->dtype : RLX_U8, precision = rlx_call_dtype(call, "precision", call->in[1]->dtype),
+                declared;
 
     rlx_call_ignore(call, "saturate"); /* float8 only */
     declared = rlx_call_int(call, "output_dtype", 0) != 0 ? rlx_call_dtype(call, "output_dtype", RLX_DTYPE_NONE) : dtype;
@@ -150,7 +153,8 @@ void rlx_convert_matmul_integer(rlx_onnx_call_t *call)
 }
 
 /* sums * (a_scale * b_scale / y_scale), requantised. */
-static rlx_value_t *requantised(rlx_onnx_call_t *call, rlx_value_t *sums, rlx_value_t *a_scale, rlx_value_t *b_scale, rlx_value_t *y_scale, rlx_value_t *y_point)
+static rlx_value_t *requantised(rlx_onnx_call_t *call, rlx_value_t *sums, rlx_value_t *a_scale, rlx_value_t *b_scale, rlx_value_t *y_scale,
+                                rlx_value_t *y_point)
 {
     rlx_value_t *factor = rlx_call_op2(call, RLX_OP_mul, rlx_call_cast(call, a_scale, RLX_F32), rlx_call_cast(call, b_scale, RLX_F32));
 
@@ -172,7 +176,8 @@ void rlx_convert_qlinear_matmul(rlx_onnx_call_t *call)
 }
 
 /* Convolution of centred integers in f64: exact, since sums stay below 2^53. Padding adds zero, that is the zero point. */
-static rlx_value_t *conv_exact(rlx_onnx_call_t *call, rlx_value_t *x, rlx_value_t *x_point, rlx_value_t *w, rlx_value_t *w_point, rlx_value_t *bias)
+static rlx_value_t *conv_exact(rlx_onnx_call_t *call, rlx_value_t *x, rlx_value_t *x_point, rlx_value_t *w, rlx_value_t *w_point,
+                               rlx_value_t *bias)
 {
     rlx_value_t *in[3];
 
@@ -184,7 +189,9 @@ static rlx_value_t *conv_exact(rlx_onnx_call_t *call, rlx_value_t *x, rlx_value_
 
 void rlx_convert_conv_integer(rlx_onnx_call_t *call)
 {
-    rlx_call_out(call, 0, rlx_call_cast(call, conv_exact(call, call->in[0], rlx_call_in(call, 2), call->in[1], rlx_call_in(call, 3), NULL), RLX_I32));
+    rlx_call_out(
+        call, 0,
+        rlx_call_cast(call, conv_exact(call, call->in[0], rlx_call_in(call, 2), call->in[1], rlx_call_in(call, 3), NULL), RLX_I32));
 }
 
 void rlx_convert_qlinear_conv(rlx_onnx_call_t *call)

@@ -39,13 +39,14 @@ static rlx_value_t *floats_known(rlx_onnx_call_t *call, rlx_value_t *value, cons
     value = rlx_call_const_resolve(call, value);
     if (value == NULL || rlx_value_is_const(value))
         return value;
-    return rlx_call_fail(call, RLX_E_SHAPE_UNKNOWN, "%s must be constant floats; give sizes instead where they are worked out at run time", what);
+    return rlx_call_fail(call, RLX_E_SHAPE_UNKNOWN, "%s must be constant floats; give sizes instead where they are worked out at run time",
+                         what);
 }
 
 static void resize_attrs(rlx_onnx_call_t *call, rlx_op_t *op)
 {
-    static const char *const coords[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn",
-                                         "tf_crop_and_resize", NULL};
+    static const char *const coords[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+                                         "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize", NULL};
     static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", NULL};
     static const char *const policies[] = {"stretch", "not_larger", "not_smaller", NULL};
     bool old = call->opset < 11; /* no attributes yet: asymmetric, floor */
@@ -55,8 +56,9 @@ static void resize_attrs(rlx_onnx_call_t *call, rlx_op_t *op)
     rlx_call_set_string(call, op, "coord",
                         one_of(call, "coordinate_transformation_mode",
                                rlx_call_string(call, "coordinate_transformation_mode", old ? "asymmetric" : "half_pixel"), coords));
-    rlx_call_set_string(call, op, "nearest_mode",
-                        one_of(call, "nearest_mode", rlx_call_string(call, "nearest_mode", old ? "floor" : "round_prefer_floor"), roundings));
+    rlx_call_set_string(
+        call, op, "nearest_mode",
+        one_of(call, "nearest_mode", rlx_call_string(call, "nearest_mode", old ? "floor" : "round_prefer_floor"), roundings));
     rlx_call_set_string(call, op, "policy",
                         one_of(call, "keep_aspect_ratio_policy", rlx_call_string(call, "keep_aspect_ratio_policy", "stretch"), policies));
     rlx_call_set_float(call, op, "cubic_coeff_a", rlx_call_float(call, "cubic_coeff_a", -0.75f));
@@ -139,7 +141,9 @@ void rlx_convert_roi_align(rlx_onnx_call_t *call)
     rlx_op_t *op = rlx_call_begin(call, RLX_OP_roi_align, 3, call->in, 1);
 
     rlx_call_set_string(call, op, "mode", one_of(call, "mode", rlx_call_string(call, "mode", "avg"), modes));
-    rlx_call_set_string(call, op, "coord", one_of(call, "coordinate_transformation_mode", rlx_call_string(call, "coordinate_transformation_mode", fallback), coords));
+    rlx_call_set_string(
+        call, op, "coord",
+        one_of(call, "coordinate_transformation_mode", rlx_call_string(call, "coordinate_transformation_mode", fallback), coords));
     rlx_call_set_int(call, op, "output_height", rlx_call_int(call, "output_height", 1));
     rlx_call_set_int(call, op, "output_width", rlx_call_int(call, "output_width", 1));
     rlx_call_set_int(call, op, "sampling_ratio", rlx_call_int(call, "sampling_ratio", 0));

@@ -27,8 +27,8 @@ void rlx_convert_flatten(rlx_onnx_call_t *call)
     rlx_call_out(call, 0, rlx_call_reshape(call, x, dims, 2));
 }
 
-/* The axes of Squeeze or Unsqueeze by attribute (before opset 13) or operand: of `rank` places, on[i] is 1 where an axis stands, else 0. Axes
- * that arrive with the request give expressions. False when none are given or the call failed. */
+/* The axes of Squeeze or Unsqueeze by attribute (before opset 13) or operand: of `rank` places, on[i] is 1 where an axis stands, else 0.
+ * Axes that arrive with the request give expressions. False when none are given or the call failed. */
 static bool axes_take(rlx_onnx_call_t *call, int rank, int *out_n, rlx_expr_t *on)
 {
     rlx_exprs_t *exprs = call->graph->exprs;
@@ -73,7 +73,8 @@ static void ones_find(rlx_onnx_call_t *call, const rlx_value_t *x, int *out_n, r
     *out_n = 0;
     for (int i = 0; i < x->rank; i++) {
         if (!rlx_expr_is_const(call->graph->exprs, x->dims[i], &extent)) {
-            rlx_call_fail(call, RLX_E_SHAPE_UNKNOWN, "Squeeze without axes on '%s', whose axis %d is open: the rank would depend on the request", x->name, i);
+            rlx_call_fail(call, RLX_E_SHAPE_UNKNOWN,
+                          "Squeeze without axes on '%s', whose axis %d is open: the rank would depend on the request", x->name, i);
             return;
         }
         on[i] = rlx_call_expr(call, extent == 1);
@@ -99,9 +100,11 @@ void rlx_convert_squeeze(rlx_onnx_call_t *call)
         rlx_expr_t kept = rlx_expr_sub(exprs, one, on[i]);
 
         if (x->dims[i] != RLX_EXPR_NONE)
-            rlx_call_check(call, rlx_expr_select(exprs, on[i], rlx_expr_eq(exprs, x->dims[i], one), one), "Squeeze: an extent to be removed is not 1");
+            rlx_call_check(call, rlx_expr_select(exprs, on[i], rlx_expr_eq(exprs, x->dims[i], one), one),
+                           "Squeeze: an extent to be removed is not 1");
         for (int k = 0; k < x->rank - n; k++)
-            dims[k] = rlx_expr_select(exprs, rlx_expr_min(exprs, kept, rlx_expr_eq(exprs, place, rlx_call_expr(call, k))), x->dims[i], dims[k]);
+            dims[k] =
+                rlx_expr_select(exprs, rlx_expr_min(exprs, kept, rlx_expr_eq(exprs, place, rlx_call_expr(call, k))), x->dims[i], dims[k]);
         place = rlx_expr_add(exprs, place, kept);
     }
     rlx_call_out(call, 0, rlx_call_reshape(call, x, dims, x->rank - n));

@@ -1,6 +1,6 @@
 /* External data: files beside the model. A location is relative, stays below the model's folder and passes through no link: openat2 with
- * RESOLVE_BENEATH and NO_SYMLINKS, or the same walked by hand on kernels without it. Only regular files with one name are read (a hard link
- * could stand for a file elsewhere). */
+ * RESOLVE_BENEATH and NO_SYMLINKS, or the same walked by hand on kernels without it. Only regular files with one name are read (a hard
+ * link could stand for a file elsewhere). */
 #include "ir/onnx/model.h"
 
 #include <errno.h>
@@ -55,7 +55,8 @@ static int walk_open(int dir_fd, const char *location)
 
 static int beneath_open(int dir_fd, const char *location)
 {
-    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK, .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK,
+                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
     long fd = syscall(SYS_openat2, dir_fd, location, &how, sizeof how);
 
     if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
@@ -73,8 +74,8 @@ static rlx_status_t file_check(int fd, const char *location, uint64_t offset, si
     if (st.st_nlink != 1)
         return rlx_fail(diag, RLX_E_ONNX_EXTERNAL, "external data '%s' has %lu names (hard links)", location, (unsigned long)st.st_nlink);
     if (__builtin_add_overflow(offset, (uint64_t)bytes, &end) || end > (uint64_t)st.st_size)
-        return rlx_fail(diag, RLX_E_ONNX_EXTERNAL, "external data '%s' has %lld bytes; offset %llu and length %zu reach past its end", location,
-                        (long long)st.st_size, (unsigned long long)offset, bytes);
+        return rlx_fail(diag, RLX_E_ONNX_EXTERNAL, "external data '%s' has %lld bytes; offset %llu and length %zu reach past its end",
+                        location, (long long)st.st_size, (unsigned long long)offset, bytes);
     return RLX_OK;
 }
 
@@ -86,7 +87,8 @@ static rlx_status_t file_read(int fd, const char *location, uint64_t offset, cha
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return rlx_fail(diag, RLX_E_ONNX_EXTERNAL, "external data '%s' cannot be read: %s", location, n < 0 ? strerror(errno) : "it ends early");
+            return rlx_fail(diag, RLX_E_ONNX_EXTERNAL, "external data '%s' cannot be read: %s", location,
+                            n < 0 ? strerror(errno) : "it ends early");
         out += n;
         offset += (uint64_t)n;
         bytes -= (size_t)n;
@@ -104,7 +106,8 @@ rlx_status_t rlx_onnx_external_read(int dir_fd, const char *location, uint64_t o
     RLX_TRY(location_check(location, diag));
     fd = beneath_open(dir_fd, location);
     if (fd < 0)
-        return rlx_fail(diag, RLX_E_ONNX_EXTERNAL, "external data '%s' cannot be opened below the model's folder: %s", location, strerror(errno));
+        return rlx_fail(diag, RLX_E_ONNX_EXTERNAL, "external data '%s' cannot be opened below the model's folder: %s", location,
+                        strerror(errno));
     status = file_check(fd, location, offset, bytes, diag);
     if (status == RLX_OK)
         status = file_read(fd, location, offset, out, bytes, diag);

@@ -53,15 +53,20 @@ static void attrs_check(rlx_onnx_call_t *call, const rlx_onnx_function_t *functi
 
 void rlx_onnx_function_call(rlx_onnx_call_t *call, const rlx_onnx_function_t *function)
 {
-    rlx_onnx_scope_t scope = {.call = call, .function = function, .opsets = function->opsets, .n_opsets = function->n_opsets, .depth = call->scope->depth + 1};
+    rlx_onnx_scope_t scope = {.place = "",
+                              .call = call,
+                              .function = function,
+                              .opsets = function->opsets,
+                              .n_opsets = function->n_opsets,
+                              .depth = call->scope->depth + 1};
 
     if (scope.depth > RLX_ONNX_CALL_DEPTH_MAX) {
         rlx_call_fail(call, RLX_E_ONNX_LIMIT, "functions call each other more than %d deep", RLX_ONNX_CALL_DEPTH_MAX);
         return;
     }
     if (call->n_in > function->n_in || call->n_out > function->n_out) {
-        rlx_call_fail(call, RLX_E_ONNX_NODE, "function '%s' has %d inputs and %d outputs; the call has %d and %d", function->name, function->n_in,
-                      function->n_out, call->n_in, call->n_out);
+        rlx_call_fail(call, RLX_E_ONNX_NODE, "function '%s' has %d inputs and %d outputs; the call has %d and %d", function->name,
+                      function->n_in, function->n_out, call->n_in, call->n_out);
         return;
     }
     attrs_check(call, function);

@@ -17,8 +17,8 @@ static rlx_status_t opsets_check(rlx_onnx_import_t *import, const rlx_onnx_opset
         if (opsets[i].domain[0] != '\0')
             continue;
         if (opsets[i].version < RLX_ONNX_OPSET_MIN || opsets[i].version > RLX_ONNX_OPSET_MAX)
-            return rlx_fail(import->diag, RLX_E_ONNX_OPSET, "the model uses opset %lld; supported are %d to %d", (long long)opsets[i].version,
-                            RLX_ONNX_OPSET_MIN, RLX_ONNX_OPSET_MAX);
+            return rlx_fail(import->diag, RLX_E_ONNX_OPSET, "the model uses opset %lld; supported are %d to %d",
+                            (long long)opsets[i].version, RLX_ONNX_OPSET_MIN, RLX_ONNX_OPSET_MAX);
     }
     return RLX_OK;
 }
@@ -30,7 +30,8 @@ static rlx_status_t functions_index(rlx_onnx_import_t *import)
         const char *key = rlx_graph_printf(import->graph, "%s:%s", function->domain, function->name);
 
         if (!rlx_onnx_names_add(&import->functions, key, function))
-            return rlx_fail(import->diag, RLX_E_ONNX_GRAPH, "function '%s' of domain '%s' is defined twice", function->name, function->domain);
+            return rlx_fail(import->diag, RLX_E_ONNX_GRAPH, "function '%s' of domain '%s' is defined twice", function->name,
+                            function->domain);
         RLX_TRY(opsets_check(import, function->opsets, function->n_opsets));
     }
     return RLX_OK;
@@ -91,9 +92,14 @@ static rlx_status_t bytes_import(rlx_onnx_bytes_t bytes, int dir_fd, const char 
 {
     rlx_diag_t own = {0};
     rlx_onnx_model_t model;
-    rlx_onnx_import_t import = {.graph = rlx_graph_create("model"), .model = &model, .diag = diag != NULL ? diag : &own, .file = file, .dir_fd = dir_fd,
-                                .const_budget = RLX_ONNX_CONST_BYTES_MAX, .node_budget = RLX_ONNX_NODES_MAX};
-    rlx_onnx_scope_t scope = {0};
+    rlx_onnx_import_t import = {.graph = rlx_graph_create("model"),
+                                .model = &model,
+                                .diag = diag != NULL ? diag : &own,
+                                .file = file,
+                                .dir_fd = dir_fd,
+                                .const_budget = RLX_ONNX_CONST_BYTES_MAX,
+                                .node_budget = RLX_ONNX_NODES_MAX};
+    rlx_onnx_scope_t scope = {.place = ""};
     rlx_status_t status = rlx_onnx_model_parse(import.graph, bytes, &model, import.diag);
 
     if (status == RLX_OK) {
@@ -133,7 +139,8 @@ static rlx_status_t file_read(int fd, const char *path, rlx_onnx_bytes_t *out_by
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
         return rlx_fail(diag, RLX_E_FILE_OPEN, "'%s' is no regular file", path);
     if (st.st_size > RLX_ONNX_CONST_BYTES_MAX)
-        return rlx_fail(diag, RLX_E_ONNX_LIMIT, "'%s' has %lld bytes; the limit is %lld", path, (long long)st.st_size, (long long)RLX_ONNX_CONST_BYTES_MAX);
+        return rlx_fail(diag, RLX_E_ONNX_LIMIT, "'%s' has %lld bytes; the limit is %lld", path, (long long)st.st_size,
+                        (long long)RLX_ONNX_CONST_BYTES_MAX);
     data = malloc((size_t)st.st_size + 1);
     if (data == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for '%s' (%lld bytes)", path, (long long)st.st_size);

@@ -1,7 +1,8 @@
 /* The importer's inside: one import, its scopes, and the node being converted.
  *
  * A converter reads operands, attributes and shapes of a call, appends ops to the graph and sets call->out. Its helpers keep the first
- * failure in call->status and pass NULL on, so that a converter reads as straight-line arithmetic; it checks before it looks inside a value. */
+ * failure in call->status and pass NULL on, so that a converter reads as straight-line arithmetic; it checks before it looks inside a
+ * value. */
 #ifndef RLX_IR_ONNX_IMPORT_H
 #define RLX_IR_ONNX_IMPORT_H
 
@@ -10,10 +11,12 @@
 
 #define RLX_ONNX_CALL_DEPTH_MAX 64
 
-/* Names of one graph or function body. */
+/* Names of one graph, function body or branch. */
 typedef struct rlx_onnx_scope {
+    const struct rlx_onnx_scope *parent; /* a branch of If sees its surroundings; NULL at the top and in functions */
+    const char *place;                /* "" or the branch, for messages */
     rlx_onnx_names_t names;           /* rlx_value_t, or the import's `absent` for an optional function input that was not given */
-    const struct rlx_onnx_call *call; /* the function call that the body stands for; NULL at the top */
+    const struct rlx_onnx_call *call; /* the function call whose body this is in; NULL outside functions */
     const rlx_onnx_function_t *function;
     const rlx_onnx_opset_t *opsets;
     int n_opsets, depth;
@@ -62,7 +65,11 @@ typedef struct rlx_onnx_row {
 /* ir/onnx/table.c. NULL when unknown; `out_reason` then says why if the operator is known to be unsupported, else NULL. */
 const rlx_onnx_row_t *rlx_onnx_row_find(const char *domain, const char *op_type, const char **out_reason);
 
-/* ir/onnx/node.c: converts a body's nodes in order. */
+/* ir/onnx/node.c: a name in a scope or those around it; NULL when not defined. Defining fails (false) on a name that is visible already.
+ */
+rlx_value_t *rlx_onnx_scope_get(const rlx_onnx_scope_t *scope, const char *name);
+bool rlx_onnx_scope_add(rlx_onnx_scope_t *scope, const char *name, rlx_value_t *value);
+/* Converts a body's nodes in order. */
 rlx_status_t rlx_onnx_nodes_convert(rlx_onnx_import_t *import, rlx_onnx_scope_t *scope, const rlx_onnx_node_t *nodes, int n);
 /* ir/onnx/function.c: a call of a model-local function. NULL when the node names none. */
 rlx_onnx_function_t *rlx_onnx_function_find(const rlx_onnx_import_t *import, const char *domain, const char *name);
@@ -70,6 +77,7 @@ void rlx_onnx_function_call(rlx_onnx_call_t *call, const rlx_onnx_function_t *fu
 /* ir/onnx/shape_use.c: names of graph inputs whose data decide shapes. Keys of `out_names`. */
 void rlx_onnx_shape_use(rlx_onnx_import_t *import, rlx_onnx_names_t *out_names);
 /* ir/onnx/inputs.c. */
+rlx_status_t rlx_onnx_inits_make(rlx_onnx_import_t *import, rlx_onnx_scope_t *scope, const rlx_onnx_model_t *model);
 rlx_status_t rlx_onnx_inputs_make(rlx_onnx_import_t *import, rlx_onnx_scope_t *scope);
 
 /* ir/onnx/call.c. Failing sets the status once and returns NULL, so `return rlx_call_fail(...)` suits helpers that return a value. */

@@ -7,21 +7,21 @@
 #define RLX_ONNX_EXTENT_MAX INT64_C(0x7fffffff)
 #define RLX_ONNX_VALUE_SYMBOLS_MAX 64
 
-static rlx_status_t inits_make(rlx_onnx_import_t *import, rlx_onnx_scope_t *scope)
+rlx_status_t rlx_onnx_inits_make(rlx_onnx_import_t *import, rlx_onnx_scope_t *scope, const rlx_onnx_model_t *model)
 {
-    for (int i = 0; i < import->model->n_inits; i++) {
-        const rlx_onnx_tensor_t *init = &import->model->inits[i];
+    for (int i = 0; i < model->n_inits; i++) {
+        const rlx_onnx_tensor_t *init = &model->inits[i];
         rlx_value_t *value;
         rlx_tensor_t tensor;
 
         if (init->name[0] == '\0')
             return rlx_fail(import->diag, RLX_E_ONNX_GRAPH, "initializer %d has no name", i);
-        if (rlx_onnx_names_get(&scope->names, init->name) != NULL)
+        if (rlx_onnx_scope_get(scope, init->name) != NULL)
             return rlx_fail(import->diag, RLX_E_ONNX_GRAPH, "'%s' is defined twice", init->name);
         if (rlx_onnx_tensor_decode(import->graph, init, import->dir_fd, &import->const_budget, &tensor, import->diag) != RLX_OK)
             return rlx_diag_at(import->diag, "%s: initializer %d '%s'", import->file, i, init->name);
         value = rlx_graph_const(import->graph, init->name, tensor.dtype, tensor.rank, tensor.dims, tensor.data, true);
-        rlx_onnx_names_add(&scope->names, init->name, value);
+        rlx_onnx_scope_add(scope, init->name, value);
     }
     return RLX_OK;
 }
@@ -49,8 +49,8 @@ static rlx_status_t dim_make(rlx_onnx_import_t *import, const rlx_onnx_port_t *p
 
     if (dim->known && dim->value >= 0) {
         if (dim->value > RLX_ONNX_EXTENT_MAX)
-            return rlx_fail(import->diag, RLX_E_ONNX_LIMIT, "input '%s' has extent %lld on axis %d; the limit is %lld", port->name, (long long)dim->value, axis,
-                            (long long)RLX_ONNX_EXTENT_MAX);
+            return rlx_fail(import->diag, RLX_E_ONNX_LIMIT, "input '%s' has extent %lld on axis %d; the limit is %lld", port->name,
+                            (long long)dim->value, axis, (long long)RLX_ONNX_EXTENT_MAX);
         value->dims[axis] = rlx_expr_const(graph->exprs, dim->value);
         return RLX_OK;
     }
@@ -132,7 +132,7 @@ rlx_status_t rlx_onnx_inputs_make(rlx_onnx_import_t *import, rlx_onnx_scope_t *s
     rlx_onnx_names_t used;
     rlx_status_t status = RLX_OK;
 
-    RLX_TRY(inits_make(import, scope));
+    RLX_TRY(rlx_onnx_inits_make(import, scope, model));
     RLX_TRY(ports_make(import, scope));
     rlx_onnx_names_init(&used);
     rlx_onnx_shape_use(import, &used);

@@ -1,5 +1,5 @@
-/* A parsed ONNX model: plain structs over borrowed bytes. Names are C strings (no NUL inside, at most RLX_ONNX_NAME_MAX bytes); tensors keep
- * their wire bytes and are decoded when a constant is made. Subgraphs of control flow are not parsed: their nodes are refused.
+/* A parsed ONNX model: plain structs over borrowed bytes. Names are C strings (no NUL inside, at most RLX_ONNX_NAME_MAX bytes); tensors
+ * keep their wire bytes and are decoded when a constant is made. Subgraphs stay wire bytes until a branch is taken.
  *
  * Memory: everything lives as long as the graph that rlx_onnx_model_parse was given; the file's bytes are borrowed. */
 #ifndef RLX_IR_ONNX_MODEL_H
@@ -55,6 +55,7 @@ typedef struct rlx_onnx_attr {
     int64_t i;
     const char *s;             /* NULL when it holds a NUL byte or is too long */
     rlx_onnx_tensor_t *tensor;
+    rlx_onnx_bytes_t graph;    /* a subgraph's wire bytes: rlx_onnx_graph_parse */
     int n;                     /* floats, ints, strings */
     const float *floats;
     const int64_t *ints;
@@ -110,6 +111,9 @@ typedef struct rlx_onnx_model {
     bool has_sparse;
 } rlx_onnx_model_t;
 
+/* The graph's part of a model, or a branch of If: nodes, initializers, inputs and outputs. `node_budget` is lowered by the nodes found. */
+rlx_status_t rlx_onnx_graph_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, int64_t *node_budget, rlx_onnx_model_t *out_model,
+                                  rlx_diag_t *diag);
 /* Parses and checks counts, names and lengths; what the operators mean is not looked at. */
 rlx_status_t rlx_onnx_model_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, rlx_onnx_model_t *out_model, rlx_diag_t *diag);
 rlx_status_t rlx_onnx_tensor_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, rlx_onnx_tensor_t *out_tensor, rlx_diag_t *diag);
@@ -118,7 +122,8 @@ rlx_status_t rlx_onnx_attr_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, rl
 /* A name as a C string; "" when empty. */
 rlx_status_t rlx_onnx_name_parse(rlx_graph_t *memory, const rlx_wire_field_t *field, const char **out_name, rlx_diag_t *diag);
 /* How often field `number` stands in a message (elements, for packed fields, when `packed_type` >= 0). */
-rlx_status_t rlx_onnx_count(rlx_onnx_bytes_t message, uint32_t number, int packed_type, int64_t cap, const char *what, int64_t *out_count, rlx_diag_t *diag);
+rlx_status_t rlx_onnx_count(rlx_onnx_bytes_t message, uint32_t number, int packed_type, int64_t cap, const char *what, int64_t *out_count,
+                            rlx_diag_t *diag);
 rlx_status_t rlx_onnx_malformed(rlx_diag_t *diag, const char *what);
 
 /* RLX_DTYPE_NONE for types that RLX does not compute with. */
@@ -127,8 +132,8 @@ const char *rlx_onnx_dtype_name(int64_t data_type);
 
 /* Decodes a tensor's elements into memory that lives as long as `memory`; `dir_fd` < 0 refuses external data. `budget`: bytes of constants
  * still allowed, lowered by what this tensor takes. */
-rlx_status_t rlx_onnx_tensor_decode(rlx_graph_t *memory, const rlx_onnx_tensor_t *tensor, int dir_fd, int64_t *budget, rlx_tensor_t *out_tensor,
-                                    rlx_diag_t *diag);
+rlx_status_t rlx_onnx_tensor_decode(rlx_graph_t *memory, const rlx_onnx_tensor_t *tensor, int dir_fd, int64_t *budget,
+                                    rlx_tensor_t *out_tensor, rlx_diag_t *diag);
 /* Reads `bytes` bytes of the file `location` below `dir_fd` at `offset`. ir/onnx/external.c. */
 rlx_status_t rlx_onnx_external_read(int dir_fd, const char *location, uint64_t offset, void *out, size_t bytes, rlx_diag_t *diag);
 

@@ -6,6 +6,20 @@
 
 #include "ir/graph_memory.h"
 
+rlx_value_t *rlx_onnx_scope_get(const rlx_onnx_scope_t *scope, const char *name)
+{
+    rlx_value_t *value = NULL;
+
+    for (; scope != NULL && value == NULL; scope = scope->parent)
+        value = rlx_onnx_names_get(&scope->names, name);
+    return value;
+}
+
+bool rlx_onnx_scope_add(rlx_onnx_scope_t *scope, const char *name, rlx_value_t *value)
+{
+    return rlx_onnx_scope_get(scope, name) == NULL && rlx_onnx_names_add(&scope->names, name, value);
+}
+
 static rlx_status_t opset_find(rlx_onnx_call_t *call)
 {
     const rlx_onnx_scope_t *scope = call->scope;
@@ -30,10 +44,11 @@ static void operands_find(rlx_onnx_call_t *call)
     call->in = rlx_graph_alloc(call->graph, (size_t)(call->n_in + 1) * sizeof *call->in);
     for (int i = 0; i < call->n_in; i++) {
         const char *name = call->node->in[i];
-        rlx_value_t *value = name[0] != '\0' ? rlx_onnx_names_get(&call->scope->names, name) : NULL;
+        rlx_value_t *value = name[0] != '\0' ? rlx_onnx_scope_get(call->scope, name) : NULL;
 
         if (name[0] != '\0' && value == NULL) {
-            rlx_call_fail(call, RLX_E_ONNX_GRAPH, "operand %d '%s' is not defined before this node: missing, or nodes are not in topological order", i, name);
+            rlx_call_fail(call, RLX_E_ONNX_GRAPH,
+                          "operand %d '%s' is not defined before this node: missing, or nodes are not in topological order", i, name);
             return;
         }
         call->in[i] = value == &call->import->absent ? NULL : value;
@@ -47,10 +62,11 @@ static void counts_check(rlx_onnx_call_t *call)
     const rlx_onnx_row_t *row = call->row;
 
     if (call->opset < row->since)
-        rlx_call_fail(call, RLX_E_ONNX_NODE, "%s exists since opset %d; the model uses opset %lld", row->name, row->since, (long long)call->opset);
+        rlx_call_fail(call, RLX_E_ONNX_NODE, "%s exists since opset %d; the model uses opset %lld", row->name, row->since,
+                      (long long)call->opset);
     if (call->n_in > row->max_in || call->n_out > row->max_out)
-        rlx_call_fail(call, RLX_E_ONNX_NODE, "%s has at most %d operands and %d results; the node has %d and %d", row->name, row->max_in, row->max_out,
-                      call->n_in, call->n_out);
+        rlx_call_fail(call, RLX_E_ONNX_NODE, "%s has at most %d operands and %d results; the node has %d and %d", row->name, row->max_in,
+                      row->max_out, call->n_in, call->n_out);
     for (int i = 0; i < row->min_in; i++)
         if (rlx_call_in(call, i) == NULL)
             rlx_call_fail(call, RLX_E_ONNX_NODE, "operand %d of %s is missing", i, row->name);
@@ -60,8 +76,8 @@ static void attrs_check(rlx_onnx_call_t *call)
 {
     for (int i = 0; i < call->node->n_attrs; i++)
         if (!call->attr_used[i])
-            rlx_call_fail(call, RLX_E_ONNX_OPERATOR, "attribute '%s' is unknown for %s at opset %lld, or not supported", call->node->attrs[i].name,
-                          call->node->op_type, (long long)call->opset);
+            rlx_call_fail(call, RLX_E_ONNX_OPERATOR, "attribute '%s' is unknown for %s at opset %lld, or not supported",
+                          call->node->attrs[i].name, call->node->op_type, (long long)call->opset);
 }
 
 static void operator_convert(rlx_onnx_call_t *call)
@@ -77,8 +93,8 @@ static void operator_convert(rlx_onnx_call_t *call)
     }
     call->row = rlx_onnx_row_find(call->node->domain, call->node->op_type, &reason);
     if (call->row == NULL) {
-        rlx_call_fail(call, RLX_E_ONNX_OPERATOR, "operator %s%s%s is not supported%s%s", call->node->domain, call->node->domain[0] ? "." : "",
-                      call->node->op_type, reason != NULL ? ": " : "", reason != NULL ? reason : "");
+        rlx_call_fail(call, RLX_E_ONNX_OPERATOR, "operator %s%s%s is not supported%s%s", call->node->domain,
+                      call->node->domain[0] ? "." : "", call->node->op_type, reason != NULL ? ": " : "", reason != NULL ? reason : "");
         return;
     }
     if (opset_find(call) != RLX_OK)
@@ -103,8 +119,9 @@ static void results_define(rlx_onnx_call_t *call, rlx_onnx_scope_t *scope)
             continue;
         if (value == NULL) {
             rlx_call_fail(call, RLX_E_ONNX_OPERATOR, "result %d '%s' of %s is not supported", i, name, call->node->op_type);
-        } else if (!rlx_onnx_names_add(&scope->names, name, value)) {
-            rlx_call_fail(call, RLX_E_ONNX_GRAPH, "'%s' is defined twice", name);
+        } else if (!rlx_onnx_scope_add(scope, name, value)) {
+            rlx_call_fail(call, RLX_E_ONNX_GRAPH, "'%s' is defined twice%s", name,
+                          scope->parent != NULL ? " (a branch may not redefine a name around it)" : "");
         } else if (scope->depth == 0 && value->name[0] == '~' && !value->is_input) {
             value->name = rlx_graph_memory_name(call->graph->memory, name);
         }
@@ -113,10 +130,17 @@ static void results_define(rlx_onnx_call_t *call, rlx_onnx_scope_t *scope)
 
 static rlx_status_t node_convert(rlx_onnx_import_t *import, rlx_onnx_scope_t *scope, const rlx_onnx_node_t *node, int index)
 {
-    rlx_onnx_call_t call = {.import = import, .graph = import->graph, .scope = scope, .node = node, .n_in = node->n_in, .n_out = node->n_out, .diag = import->diag};
+    rlx_onnx_call_t call = {.import = import,
+                            .graph = import->graph,
+                            .scope = scope,
+                            .node = node,
+                            .n_in = node->n_in,
+                            .n_out = node->n_out,
+                            .diag = import->diag};
 
-    call.source = scope->call != NULL ? scope->call->source
-                                      : rlx_graph_printf(import->graph, "node %d '%s' (%s)", index, node->name, node->op_type);
+    call.source = scope->call != NULL
+                      ? scope->call->source
+                      : rlx_graph_printf(import->graph, "%snode %d '%s' (%s)", scope->place, index, node->name, node->op_type);
     call.out = rlx_graph_alloc(import->graph, (size_t)(node->n_out + 1) * sizeof *call.out);
     call.attr_used = rlx_graph_alloc(import->graph, (size_t)node->n_attrs + 1);
     if (--import->node_budget < 0)
@@ -127,8 +151,8 @@ static rlx_status_t node_convert(rlx_onnx_import_t *import, rlx_onnx_scope_t *sc
     if (call.status == RLX_OK)
         return RLX_OK;
     if (scope->call != NULL)
-        rlx_diag_at(import->diag, "%s: function '%s', node %d '%s' (%s), called by %s", import->file, scope->function->name, index, node->name, node->op_type,
-                    call.source);
+        rlx_diag_at(import->diag, "%s: function '%s', %snode %d '%s' (%s), called by %s", import->file, scope->function->name,
+                    scope->place, index, node->name, node->op_type, call.source);
     else
         rlx_diag_at(import->diag, "%s: %s", import->file, call.source);
     return call.status;

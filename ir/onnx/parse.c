@@ -1,5 +1,6 @@
 /* ONNX protobuf to the structs of model.h. Each repeated field is counted against its cap before memory for it is taken; the schema's
- * nesting that is followed here is model > graph > node > attribute > tensor, so depth is fixed whatever the file holds. */
+ * nesting that is followed here is model > graph > node > attribute > tensor, so depth is fixed whatever the file holds; a branch of If is
+ * a graph that is parsed when it is taken. */
 #include "ir/onnx/model.h"
 
 #include <string.h>
@@ -40,7 +41,8 @@ static int64_t packed_count(rlx_onnx_bytes_t bytes, int type)
     return count;
 }
 
-rlx_status_t rlx_onnx_count(rlx_onnx_bytes_t message, uint32_t number, int packed_type, int64_t cap, const char *what, int64_t *out_count, rlx_diag_t *diag)
+rlx_status_t rlx_onnx_count(rlx_onnx_bytes_t message, uint32_t number, int packed_type, int64_t cap, const char *what, int64_t *out_count,
+                            rlx_diag_t *diag)
 {
     rlx_wire_reader_t reader = rlx_wire_open(message);
     rlx_wire_field_t field;
@@ -58,8 +60,8 @@ rlx_status_t rlx_onnx_count(rlx_onnx_bytes_t message, uint32_t number, int packe
 }
 
 /* A repeated string field as an array of names. */
-static rlx_status_t names_parse(rlx_graph_t *memory, rlx_onnx_bytes_t message, uint32_t number, const char *what, const char ***out_names, int *out_n,
-                                rlx_diag_t *diag)
+static rlx_status_t names_parse(rlx_graph_t *memory, rlx_onnx_bytes_t message, uint32_t number, const char *what, const char ***out_names,
+                                int *out_n, rlx_diag_t *diag)
 {
     rlx_wire_reader_t reader = rlx_wire_open(message);
     rlx_wire_field_t field;
@@ -77,7 +79,8 @@ static rlx_status_t names_parse(rlx_graph_t *memory, rlx_onnx_bytes_t message, u
     return RLX_OK;
 }
 
-static rlx_status_t attrs_parse(rlx_graph_t *memory, rlx_onnx_bytes_t message, uint32_t number, rlx_onnx_attr_t **out_attrs, int *out_n, rlx_diag_t *diag)
+static rlx_status_t attrs_parse(rlx_graph_t *memory, rlx_onnx_bytes_t message, uint32_t number, rlx_onnx_attr_t **out_attrs, int *out_n,
+                                rlx_diag_t *diag)
 {
     rlx_wire_reader_t reader = rlx_wire_open(message);
     rlx_wire_field_t field;
@@ -126,8 +129,8 @@ rlx_status_t rlx_onnx_node_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, rl
     return attrs_parse(memory, bytes, 5, &out_node->attrs, &out_node->n_attrs, diag);
 }
 
-static rlx_status_t nodes_parse(rlx_graph_t *memory, rlx_onnx_bytes_t message, uint32_t number, int64_t *budget, rlx_onnx_node_t **out_nodes, int *out_n,
-                                rlx_diag_t *diag)
+static rlx_status_t nodes_parse(rlx_graph_t *memory, rlx_onnx_bytes_t message, uint32_t number, int64_t *budget,
+                                rlx_onnx_node_t **out_nodes, int *out_n, rlx_diag_t *diag)
 {
     rlx_wire_reader_t reader = rlx_wire_open(message);
     rlx_wire_field_t field;
@@ -205,7 +208,8 @@ static rlx_status_t tensor_type_parse(rlx_graph_t *memory, rlx_onnx_bytes_t byte
 
 static rlx_status_t type_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, rlx_onnx_port_t *port, rlx_diag_t *diag)
 {
-    static const char *const kinds[] = {[1] = "tensor", [4] = "sequence", [5] = "map", [7] = "opaque", [8] = "sparse tensor", [9] = "optional"};
+    static const char *const kinds[] = {
+        [1] = "tensor", [4] = "sequence", [5] = "map", [7] = "opaque", [8] = "sparse tensor", [9] = "optional"};
     rlx_wire_reader_t reader = rlx_wire_open(bytes);
     rlx_wire_field_t field;
 
@@ -237,8 +241,8 @@ static rlx_status_t port_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, rlx_
     return type_parse(memory, type, port, diag);
 }
 
-static rlx_status_t ports_parse(rlx_graph_t *memory, rlx_onnx_bytes_t graph, uint32_t number, const char *what, rlx_onnx_port_t **out_ports, int *out_n,
-                                rlx_diag_t *diag)
+static rlx_status_t ports_parse(rlx_graph_t *memory, rlx_onnx_bytes_t graph, uint32_t number, const char *what,
+                                rlx_onnx_port_t **out_ports, int *out_n, rlx_diag_t *diag)
 {
     rlx_wire_reader_t reader = rlx_wire_open(graph);
     rlx_wire_field_t field;
@@ -297,7 +301,8 @@ static rlx_status_t opset_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, rlx
     return reader.bad ? rlx_onnx_malformed(diag, "an opset import") : RLX_OK;
 }
 
-static rlx_status_t opsets_parse(rlx_graph_t *memory, rlx_onnx_bytes_t message, uint32_t number, rlx_onnx_opset_t **out_opsets, int *out_n, rlx_diag_t *diag)
+static rlx_status_t opsets_parse(rlx_graph_t *memory, rlx_onnx_bytes_t message, uint32_t number, rlx_onnx_opset_t **out_opsets, int *out_n,
+                                 rlx_diag_t *diag)
 {
     rlx_wire_reader_t reader = rlx_wire_open(message);
     rlx_wire_field_t field;
@@ -317,7 +322,8 @@ static rlx_status_t opsets_parse(rlx_graph_t *memory, rlx_onnx_bytes_t message, 
     return RLX_OK;
 }
 
-static rlx_status_t function_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, int64_t *node_budget, rlx_onnx_function_t *out, rlx_diag_t *diag)
+static rlx_status_t function_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, int64_t *node_budget, rlx_onnx_function_t *out,
+                                   rlx_diag_t *diag)
 {
     rlx_wire_reader_t reader = rlx_wire_open(bytes);
     rlx_wire_field_t field;
@@ -339,7 +345,8 @@ static rlx_status_t function_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, 
     return nodes_parse(memory, bytes, 7, node_budget, &out->nodes, &out->n_nodes, diag);
 }
 
-static rlx_status_t functions_parse(rlx_graph_t *memory, rlx_onnx_bytes_t message, int64_t *node_budget, rlx_onnx_model_t *model, rlx_diag_t *diag)
+static rlx_status_t functions_parse(rlx_graph_t *memory, rlx_onnx_bytes_t message, int64_t *node_budget, rlx_onnx_model_t *model,
+                                    rlx_diag_t *diag)
 {
     rlx_wire_reader_t reader = rlx_wire_open(message);
     rlx_wire_field_t field;
@@ -376,18 +383,24 @@ static rlx_status_t graph_find(rlx_onnx_bytes_t bytes, rlx_onnx_bytes_t *out_gra
     return RLX_OK;
 }
 
+rlx_status_t rlx_onnx_graph_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, int64_t *node_budget, rlx_onnx_model_t *out_model,
+                                  rlx_diag_t *diag)
+{
+    out_model->graph_name = "";
+    RLX_TRY(inits_parse(memory, bytes, out_model, diag));
+    RLX_TRY(ports_parse(memory, bytes, 11, "graph inputs", &out_model->inputs, &out_model->n_inputs, diag));
+    RLX_TRY(ports_parse(memory, bytes, 12, "graph outputs", &out_model->outputs, &out_model->n_outputs, diag));
+    return nodes_parse(memory, bytes, 1, node_budget, &out_model->nodes, &out_model->n_nodes, diag);
+}
+
 rlx_status_t rlx_onnx_model_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, rlx_onnx_model_t *out_model, rlx_diag_t *diag)
 {
     rlx_onnx_bytes_t graph = {0};
     int64_t node_budget = RLX_ONNX_NODES_MAX;
 
     memset(out_model, 0, sizeof *out_model);
-    out_model->graph_name = "";
     RLX_TRY(graph_find(bytes, &graph, diag));
     RLX_TRY(opsets_parse(memory, bytes, 8, &out_model->opsets, &out_model->n_opsets, diag));
     RLX_TRY(functions_parse(memory, bytes, &node_budget, out_model, diag));
-    RLX_TRY(inits_parse(memory, graph, out_model, diag));
-    RLX_TRY(ports_parse(memory, graph, 11, "graph inputs", &out_model->inputs, &out_model->n_inputs, diag));
-    RLX_TRY(ports_parse(memory, graph, 12, "graph outputs", &out_model->outputs, &out_model->n_outputs, diag));
-    return nodes_parse(memory, graph, 1, &node_budget, &out_model->nodes, &out_model->n_nodes, diag);
+    return rlx_onnx_graph_parse(memory, graph, &node_budget, out_model, diag);
 }

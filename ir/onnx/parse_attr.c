@@ -58,7 +58,11 @@ static rlx_status_t list_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, uint
     float *floats = NULL;
     int64_t *ints = NULL, count;
 
-    RLX_TRY(rlx_onnx_count(bytes, number, number == 7 ? RLX_WIRE_I32 : number == 8 ? RLX_WIRE_VARINT : -1, RLX_ONNX_LIST_MAX, attr->name, &count, diag));
+    RLX_TRY(rlx_onnx_count(bytes, number,
+                           number == 7   ? RLX_WIRE_I32
+                           : number == 8 ? RLX_WIRE_VARINT
+                                         : -1,
+                           RLX_ONNX_LIST_MAX, attr->name, &count, diag));
     if (number == 7)
         attr->floats = floats = rlx_graph_alloc(memory, (size_t)(count + 1) * sizeof *floats);
     else if (number == 8)
@@ -79,7 +83,8 @@ static rlx_status_t list_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, uint
 static rlx_status_t field_take(rlx_graph_t *memory, const rlx_wire_field_t *field, rlx_onnx_attr_t *attr, bool *lists, rlx_diag_t *diag)
 {
     /* Type of an attribute by the field that holds its value: f, i, s, t, g, floats, ints, strings, tensors, graphs. */
-    static const uint8_t types[] = {[2] = 1, [3] = 2, [4] = 3, [5] = 4, [6] = 5, [7] = 6, [8] = 7, [9] = 8, [10] = 9, [11] = 10, [22] = 11};
+    static const uint8_t types[] = {
+        [2] = 1, [3] = 2, [4] = 3, [5] = 4, [6] = 5, [7] = 6, [8] = 7, [9] = 8, [10] = 9, [11] = 10, [22] = 11};
 
     if (field->number < sizeof types && types[field->number] != 0 && attr->type == RLX_ONNX_ATTR_UNDEFINED)
         attr->type = (rlx_onnx_attr_type_t)types[field->number];
@@ -96,7 +101,9 @@ static rlx_status_t field_take(rlx_graph_t *memory, const rlx_wire_field_t *fiel
     else if (field->number == 5 && field->type == RLX_WIRE_LEN) {
         attr->tensor = rlx_graph_alloc(memory, sizeof *attr->tensor);
         return rlx_onnx_tensor_parse(memory, field->bytes, attr->tensor, diag);
-    } else if (field->number >= 7 && field->number <= 9)
+    } else if (field->number == 6 && field->type == RLX_WIRE_LEN)
+        attr->graph = field->bytes;
+    else if (field->number >= 7 && field->number <= 9)
         lists[field->number - 7] = true;
     return RLX_OK;
 }

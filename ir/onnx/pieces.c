@@ -246,7 +246,8 @@ rlx_value_t *rlx_call_range(rlx_onnx_call_t *call, rlx_dtype_t dtype, rlx_expr_t
     rlx_value_t *limit = rlx_call_exprs_value(call, &count, 1);
 
     limit = limit != NULL ? rlx_call_squeeze(call, limit, 0) : NULL;
-    return rlx_call_cast(call, rlx_call_op3(call, RLX_OP_range, rlx_call_scalar(call, RLX_I64, 0), limit, rlx_call_scalar(call, RLX_I64, 1)), dtype);
+    return rlx_call_cast(
+        call, rlx_call_op3(call, RLX_OP_range, rlx_call_scalar(call, RLX_I64, 0), limit, rlx_call_scalar(call, RLX_I64, 1)), dtype);
 }
 
 bool rlx_call_axis(rlx_onnx_call_t *call, int64_t axis, int rank, int *out_axis)
@@ -295,7 +296,8 @@ const rlx_expr_t *rlx_call_elements(rlx_onnx_call_t *call, int index, const char
         return none;
     }
     if (value->elements == NULL || value->n_elements < 0)
-        return rlx_call_fail(call, RLX_E_SHAPE_UNKNOWN, "%s (operand %d, '%s') must be a constant, an input or arithmetic on shapes", what, index, value->name);
+        return rlx_call_fail(call, RLX_E_SHAPE_UNKNOWN, "%s (operand %d, '%s') must be a constant, an input or arithmetic on shapes", what,
+                             index, value->name);
     *out_n = value->n_elements;
     return value->elements;
 }

@@ -1,5 +1,5 @@
-/* Constants behind arithmetic: an operand that must be known at import may be written as a chain of nodes over constants (old exporters work
- * out the scales of Resize so). The chain is evaluated by the reference kernels, as folding would do later. */
+/* Constants behind arithmetic: an operand that must be known at import may be written as a chain of nodes over constants (old exporters
+ * work out the scales of Resize so). The chain is evaluated by the reference kernels, as folding would do later. */
 #include "ir/builder.h"
 #include "ir/onnx/import.h"
 
@@ -19,7 +19,8 @@ static rlx_value_t *elements_const(rlx_onnx_call_t *call, const rlx_value_t *val
         return NULL;
     for (int i = 0; i < n; i++)
         narrow[i] = (int32_t)ints[i];
-    return rlx_graph_const(call->graph, "~known", value->dtype, value->rank, dims, value->dtype == RLX_I64 ? (void *)ints : (void *)narrow, false);
+    return rlx_graph_const(call->graph, "~known", value->dtype, value->rank, dims, value->dtype == RLX_I64 ? (void *)ints : (void *)narrow,
+                           false);
 }
 
 static bool operands_resolve(rlx_onnx_call_t *call, rlx_op_t *op, int depth)

@@ -14,7 +14,7 @@ static const struct use {
     {"TopK", 2, 0},          {"Range", 7, 0},          {"ConstantOfShape", 1, 0}, {"ReduceSum", 2, 1},   {"ReduceMean", 2, 0},
     {"ReduceMax", 2, 1},     {"ReduceMin", 2, 1},      {"ReduceProd", 2, 1},    {"ReduceL1", 2, 0},      {"ReduceL2", 2, 0},
     {"ReduceLogSum", 2, 0},  {"ReduceLogSumExp", 2, 0}, {"ReduceSumSquare", 2, 0}, {"Squeeze", 2, 1},    {"Unsqueeze", 2, 1},
-    {"Resize", 12, 0},       {"Upsample", 2, 0},       {"Split", 2, 1},         {"OneHot", 2, 0},        {"CumSum", 2, 1},
+    {"Resize", 12, 0},       {"Upsample", 2, 0},       {"Split", 2, 1},         {"OneHot", 2, 4},        {"CumSum", 2, 1},
     {"CumProd", 2, 1},       {"Trilu", 2, 0},          {"NonMaxSuppression", 4, 0}, {"Col2Im", 6, 0},    {"CenterCropPad", 2, 1},
     {"AffineGrid", 2, 0},    {"MaxUnpool", 4, 0},      {"DFT", 6, 0},           {"STFT", 10, 0},         {"HannWindow", 1, 0},
     {"HammingWindow", 1, 0}, {"BlackmanWindow", 1, 0}, {"MelWeightMatrix", 7, 0}, {"Cast", 0, 1},        {"CastLike", 0, 1},

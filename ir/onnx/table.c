@@ -1,5 +1,5 @@
-/* Every ONNX operator that RLX converts, one row each: name, first opset, operands (least, most), results, converter, op kind. Operators that
- * are known and refused stand below with the reason. */
+/* Every ONNX operator that RLX converts, one row each: name, first opset, operands (least, most), results, converter, op kind. Operators
+ * that are known and refused stand below with the reason. */
 #include "ir/onnx/convert.h"
 
 #include <stdlib.h>
@@ -83,6 +83,7 @@ static const rlx_onnx_row_t rows[] = {
     {"HardSwish", 14, 1, 1, 1, rlx_convert_unary, RLX_OP_hard_swish},
     {"Hardmax", 1, 1, 1, 1, rlx_convert_softmax, RLX_OP_hardmax},
     {"Identity", 1, 1, 1, 1, rlx_convert_identity, RLX_OP_NONE},
+    {"If", 1, 1, 1, MANY, rlx_convert_if, RLX_OP_NONE},
     {"InstanceNormalization", 1, 3, 3, 1, rlx_convert_instance_norm, RLX_OP_instance_norm},
     {"IsInf", 10, 1, 1, 1, rlx_convert_is_inf, RLX_OP_is_inf},
     {"IsNaN", 9, 1, 1, 1, rlx_convert_unary, RLX_OP_is_nan},
@@ -192,7 +193,6 @@ static const rlx_onnx_row_t ml_rows[] = {
 static const struct {
     const char *name, *reason;
 } refused[] = {
-    {"If", "control flow is missing; export the model with constant conditions"},
     {"Loop", "control flow is missing; export the model unrolled"},
     {"Scan", "control flow is missing; export the model unrolled"},
     {"Sequence*", "sequence values are missing"},

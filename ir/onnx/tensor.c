@@ -48,7 +48,8 @@ static bool decimal_parse(const char *text, uint64_t *out_value)
     if (*text == '\0')
         return false;
     for (; *text != '\0'; text++) {
-        if (*text < '0' || *text > '9' || __builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
+        if (*text < '0' || *text > '9' || __builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
             return false;
     }
     *out_value = value;
@@ -93,7 +94,8 @@ static rlx_status_t dims_take(const rlx_wire_field_t *field, rlx_onnx_tensor_t *
         if (field->type != RLX_WIRE_LEN)
             break;
     }
-    return reader.bad || (field->type != RLX_WIRE_LEN && field->type != RLX_WIRE_VARINT) ? rlx_onnx_malformed(diag, "a tensor's dims") : RLX_OK;
+    return reader.bad || (field->type != RLX_WIRE_LEN && field->type != RLX_WIRE_VARINT) ? rlx_onnx_malformed(diag, "a tensor's dims")
+                                                                                         : RLX_OK;
 }
 
 static rlx_status_t tensor_field_take(rlx_graph_t *memory, const rlx_wire_field_t *field, rlx_onnx_tensor_t *tensor, rlx_diag_t *diag)
@@ -119,7 +121,8 @@ static rlx_status_t tensor_field_take(rlx_graph_t *memory, const rlx_wire_field_
         tensor->has_raw = true;
         return RLX_OK;
     case 13:
-        return field->type == RLX_WIRE_LEN ? external_parse(memory, field->bytes, tensor, diag) : rlx_onnx_malformed(diag, "external_data");
+        return field->type == RLX_WIRE_LEN ? external_parse(memory, field->bytes, tensor, diag)
+                                           : rlx_onnx_malformed(diag, "external_data");
     case 14:
         tensor->is_external = field->value == 1;
         return RLX_OK;
@@ -183,7 +186,8 @@ static rlx_status_t typed_check(const rlx_onnx_tensor_t *tensor, int64_t count, 
 {
     int64_t found;
 
-    RLX_TRY(rlx_onnx_count(tensor->message, types[tensor->data_type].field, types[tensor->data_type].wire, INT64_MAX, "a tensor's data", &found, diag));
+    RLX_TRY(rlx_onnx_count(tensor->message, types[tensor->data_type].field, types[tensor->data_type].wire, INT64_MAX, "a tensor's data",
+                           &found, diag));
     if (found != count)
         return rlx_fail(diag, RLX_E_ONNX_TENSOR, "its dims say %lld elements of %s, its data has %lld", (long long)count,
                         rlx_onnx_dtype_name(tensor->data_type), (long long)found);
@@ -191,7 +195,8 @@ static rlx_status_t typed_check(const rlx_onnx_tensor_t *tensor, int64_t count, 
 }
 
 /* Bytes that the tensor needs, all checked before memory is taken. */
-static rlx_status_t size_check(const rlx_onnx_tensor_t *tensor, rlx_dtype_t dtype, int64_t budget, int64_t *out_count, int64_t *out_bytes, rlx_diag_t *diag)
+static rlx_status_t size_check(const rlx_onnx_tensor_t *tensor, rlx_dtype_t dtype, int64_t budget, int64_t *out_count, int64_t *out_bytes,
+                               rlx_diag_t *diag)
 {
     if (!rlx_dims_count(tensor->dims, tensor->rank, out_count) || !rlx_size_mul(*out_count, (int64_t)rlx_dtype_size(dtype), out_bytes))
         return rlx_fail(diag, RLX_E_ONNX_TENSOR, "its dims are negative or multiply to more than 2^63");
@@ -200,18 +205,20 @@ static rlx_status_t size_check(const rlx_onnx_tensor_t *tensor, rlx_dtype_t dtyp
     if (tensor->has_segment)
         return rlx_fail(diag, RLX_E_ONNX_OPERATOR, "segmented tensors are not supported");
     if (tensor->is_external && tensor->has_length && tensor->length != (uint64_t)*out_bytes)
-        return rlx_fail(diag, RLX_E_ONNX_EXTERNAL, "external data has length %llu; dims and type need %lld bytes", (unsigned long long)tensor->length,
-                        (long long)*out_bytes);
+        return rlx_fail(diag, RLX_E_ONNX_EXTERNAL, "external data has length %llu; dims and type need %lld bytes",
+                        (unsigned long long)tensor->length, (long long)*out_bytes);
     if (tensor->is_external)
         return RLX_OK;
     if (tensor->has_raw && tensor->has_typed)
         return rlx_fail(diag, RLX_E_ONNX_TENSOR, "it has both raw_data and a typed field");
     if (tensor->has_raw && tensor->raw.size != (uint64_t)*out_bytes)
-        return rlx_fail(diag, RLX_E_ONNX_TENSOR, "raw_data has %zu bytes; dims and type need %lld", tensor->raw.size, (long long)*out_bytes);
+        return rlx_fail(diag, RLX_E_ONNX_TENSOR, "raw_data has %zu bytes; dims and type need %lld", tensor->raw.size,
+                        (long long)*out_bytes);
     return tensor->has_raw ? RLX_OK : typed_check(tensor, *out_count, diag);
 }
 
-static rlx_status_t elements_read(const rlx_onnx_tensor_t *tensor, rlx_dtype_t dtype, int dir_fd, int64_t count, int64_t bytes, void *data, rlx_diag_t *diag)
+static rlx_status_t elements_read(const rlx_onnx_tensor_t *tensor, rlx_dtype_t dtype, int dir_fd, int64_t count, int64_t bytes, void *data,
+                                  rlx_diag_t *diag)
 {
     if (tensor->is_external)
         RLX_TRY(rlx_onnx_external_read(dir_fd, tensor->location, tensor->offset, data, (size_t)bytes, diag));
@@ -224,8 +231,8 @@ static rlx_status_t elements_read(const rlx_onnx_tensor_t *tensor, rlx_dtype_t d
     return RLX_OK;
 }
 
-rlx_status_t rlx_onnx_tensor_decode(rlx_graph_t *memory, const rlx_onnx_tensor_t *tensor, int dir_fd, int64_t *budget, rlx_tensor_t *out_tensor,
-                                    rlx_diag_t *diag)
+rlx_status_t rlx_onnx_tensor_decode(rlx_graph_t *memory, const rlx_onnx_tensor_t *tensor, int dir_fd, int64_t *budget,
+                                    rlx_tensor_t *out_tensor, rlx_diag_t *diag)
 {
     rlx_dtype_t dtype = rlx_onnx_dtype(tensor->data_type);
     int64_t count = 0, bytes = 0;

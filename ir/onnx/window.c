@@ -20,7 +20,8 @@ static bool ints_read(rlx_onnx_call_t *call, const char *name, int expected, int
     }
     for (int i = 0; i < n; i++) {
         if (values[i] < min || values[i] > WINDOW_MAX)
-            rlx_call_fail(call, RLX_E_ONNX_NODE, "attribute '%s' holds %lld; it is at least %lld and below 2^31", name, (long long)values[i], (long long)min);
+            rlx_call_fail(call, RLX_E_ONNX_NODE, "attribute '%s' holds %lld; it is at least %lld and below 2^31", name,
+                          (long long)values[i], (long long)min);
         out[i] = values[i];
     }
     return rlx_call_ok(call);
@@ -54,8 +55,10 @@ static void kernel_read(rlx_onnx_call_t *call, const rlx_value_t *weights, rlx_o
         rlx_expr_t extent = weights != NULL ? rlx_call_dim(call, weights, i + 2) : RLX_EXPR_NONE;
 
         window->kernel[i] = given || weights == NULL ? rlx_call_expr(call, kernel[i]) : extent;
-        if (given && rlx_call_ok(call) && extent != RLX_EXPR_NONE && rlx_expr_is_const(call->graph->exprs, extent, &known) && known != kernel[i])
-            rlx_call_fail(call, RLX_E_ONNX_NODE, "kernel_shape says %lld on spatial axis %d; the weights have %lld", (long long)kernel[i], i, (long long)known);
+        if (given && rlx_call_ok(call) && extent != RLX_EXPR_NONE && rlx_expr_is_const(call->graph->exprs, extent, &known) &&
+            known != kernel[i])
+            rlx_call_fail(call, RLX_E_ONNX_NODE, "kernel_shape says %lld on spatial axis %d; the weights have %lld", (long long)kernel[i],
+                          i, (long long)known);
     }
 }
 
@@ -64,11 +67,13 @@ bool rlx_window_read(rlx_onnx_call_t *call, const rlx_value_t *x, const rlx_valu
     memset(out_window, 0, sizeof *out_window);
     out_window->n = x->rank - 2;
     if (out_window->n < 1) {
-        rlx_call_fail(call, RLX_E_ONNX_NODE, "'%s' has rank %d; batch, channel and at least one spatial axis are needed", x->name, x->rank);
+        rlx_call_fail(call, RLX_E_ONNX_NODE, "'%s' has rank %d; batch, channel and at least one spatial axis are needed", x->name,
+                      x->rank);
         return false;
     }
     out_window->auto_pad = auto_pad_read(call);
-    if (!ints_read(call, "strides", out_window->n, 1, 1, out_window->strides) || !ints_read(call, "dilations", out_window->n, 1, 1, out_window->dilations) ||
+    if (!ints_read(call, "strides", out_window->n, 1, 1, out_window->strides) ||
+        !ints_read(call, "dilations", out_window->n, 1, 1, out_window->dilations) ||
         !ints_read(call, "pads", 2 * out_window->n, 0, 0, out_window->pads))
         return false;
     if (out_window->auto_pad != RLX_PAD_NOTSET)
@@ -82,7 +87,8 @@ rlx_expr_t rlx_window_reach(rlx_onnx_call_t *call, const rlx_onnx_window_t *wind
     rlx_exprs_t *exprs = call->graph->exprs;
     rlx_expr_t one = rlx_call_expr(call, 1);
 
-    return rlx_expr_add(exprs, rlx_expr_mul(exprs, rlx_expr_sub(exprs, window->kernel[axis], one), rlx_call_expr(call, window->dilations[axis])), one);
+    return rlx_expr_add(
+        exprs, rlx_expr_mul(exprs, rlx_expr_sub(exprs, window->kernel[axis], one), rlx_call_expr(call, window->dilations[axis])), one);
 }
 
 void rlx_window_halve(rlx_onnx_call_t *call, rlx_expr_t total, bool begin_larger, rlx_expr_t *out_begin, rlx_expr_t *out_end)
@@ -101,7 +107,8 @@ static rlx_expr_t same_total(rlx_onnx_call_t *call, const rlx_onnx_window_t *win
     rlx_expr_t stride = rlx_call_expr(call, window->strides[axis]), last;
 
     last = rlx_expr_mul(exprs, rlx_expr_sub(exprs, rlx_expr_ceildiv(exprs, extent, stride), rlx_call_expr(call, 1)), stride);
-    return rlx_expr_max(exprs, rlx_expr_sub(exprs, rlx_expr_add(exprs, last, rlx_window_reach(call, window, axis)), extent), rlx_call_expr(call, 0));
+    return rlx_expr_max(exprs, rlx_expr_sub(exprs, rlx_expr_add(exprs, last, rlx_window_reach(call, window, axis)), extent),
+                        rlx_call_expr(call, 0));
 }
 
 void rlx_window_pads(rlx_onnx_call_t *call, const rlx_value_t *x, const rlx_onnx_window_t *window, rlx_op_t *op)

