@@ -1,7 +1,7 @@
 """Reference networks as ONNX files with random weights of fixed seeds, and inputs for them: mobilenet_v2, resnet50, bert_base, minilm.
 
-Needs numpy and onnx only. The files are the same bytes on every machine with the same numpy. Weights are scaled (He, Glorot) so that activations
-stay of order one: results can be compared between engines.
+Needs numpy and onnx only. The files are the same bytes on every machine with the same numpy. Weights are scaled (He, Glorot) so that
+activations stay of order one: results can be compared between engines.
 
     bench/models.py OUTDIR [NAME...]     writes NAME.onnx and NAME.npz (one array per input)
 """
@@ -63,7 +63,8 @@ def mobilenet_v2():
 
     low, high = b.constant(numpy.float32(0)), b.constant(numpy.float32(6))
     x, channels = conv("image", 3, 32, 3, 2), 32
-    for expand, c_out, repeats, stride in [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)]:
+    stages = [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)]
+    for expand, c_out, repeats, stride in stages:
         for index in range(repeats):
             x, channels = block(x, channels, c_out, stride if index == 0 else 1, expand), c_out
     x = b.op("Flatten", b.op("GlobalAveragePool", conv(x, channels, 1280, 1)))
@@ -95,8 +96,9 @@ def resnet50():
         values.append(numpy_helper.from_array(array, node.output[0]))
     used = {name for node in kept for name in node.input}
     constants = values + [value for value in model.graph.initializer if value.name in shapes and value.name in used]
-    graph = helper.make_graph(kept, "resnet50", [value for value in model.graph.input if value.name not in {c.name for c in model.graph.initializer}],
-                              model.graph.output, constants)
+    stored = {value.name for value in model.graph.initializer}
+    inputs = [value for value in model.graph.input if value.name not in stored]
+    graph = helper.make_graph(kept, "resnet50", inputs, model.graph.output, constants)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 9)], ir_version=4)
 
 

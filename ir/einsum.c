@@ -77,13 +77,15 @@ typedef struct ellipsis {
     bool used;
 } ellipsis_t;
 
-static rlx_status_t operand_read(rlx_graph_t *graph, const rlx_op_t *op, rlx_einsum_t *e, const term_t *term, int operand, ellipsis_t *dots, rlx_diag_t *diag)
+static rlx_status_t operand_read(
+    rlx_graph_t *graph, const rlx_op_t *op, rlx_einsum_t *e, const term_t *term, int operand, ellipsis_t *dots, rlx_diag_t *diag)
 {
     const rlx_value_t *value = op->in[operand];
     int spread = value->rank - term->n, axis = 0;
 
     if (spread < 0 || (spread > 0 && term->ellipsis < 0))
-        return rlx_shape_fail(diag, op, RLX_E_ONNX_NODE, "equation: term %d has %d labels but operand %d has rank %d", operand, term->n, operand, value->rank);
+        return rlx_shape_fail(diag, op, RLX_E_ONNX_NODE, "equation: term %d has %d labels but operand %d has rank %d", operand, term->n,
+            operand, value->rank);
     if (term->ellipsis >= 0)
         ellipsis_label(graph, e, dots->label, &dots->n, spread);
     for (int i = 0; i <= term->n; i++) {

@@ -66,7 +66,8 @@ static bool out_assign(const rlx_graph_t *graph, const rlx_einsum_t *e, const rl
 
     for (int i = e->out_rank - 1; i >= 0; i--) {
         int label = e->out[i];
-        rlx_expr_t c = rlx_shape_stride(graph, op->out[0], i), a = label_stride(graph, e, op, left, label), b = label_stride(graph, e, op, 1 - left, label);
+        rlx_expr_t c = rlx_shape_stride(graph, op->out[0], i), a = label_stride(graph, e, op, left, label),
+                   b = label_stride(graph, e, op, 1 - left, label);
         if (i == row) {
             p->m = e->extent[label];
             p->a_row = a;

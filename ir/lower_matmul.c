@@ -71,7 +71,8 @@ static rlx_status_t lower_det(rlx_builder_t *builder, const rlx_op_t *op, rlx_di
 {
     rlx_graph_t *graph = rlx_builder_graph(builder);
     const rlx_value_t *x = op->in[0];
-    rlx_expr_t n = x->dims[x->rank - 1], bytes = rlx_expr_mul(graph->exprs, rlx_expr_mul(graph->exprs, n, n), rlx_expr_const(graph->exprs, 8));
+    rlx_expr_t n = x->dims[x->rank - 1],
+               bytes = rlx_expr_mul(graph->exprs, rlx_expr_mul(graph->exprs, n, n), rlx_expr_const(graph->exprs, 8));
     rlx_step_t *step = rlx_step_begin(builder, op, RLX_K_det, RLX_WORDS(rlx_det_params_t));
 
     rlx_step_in(step, x);

@@ -1,5 +1,5 @@
-/* Lowering of the rnn family. f32 with constant weights: the input projection of all steps is one product per direction, then rnn_fast walks
- * the steps with packed recurrent weights. Everything else: rnn_plain. */
+/* Lowering of the rnn family. f32 with constant weights: the input projection of all steps is one product per direction, then rnn_fast
+ * walks the steps with packed recurrent weights. Everything else: rnn_plain. */
 #include <string.h>
 
 #include "ir/dispatch.h"
@@ -78,8 +78,9 @@ static rlx_status_t lower_plain(rlx_builder_t *builder, const rlx_op_t *op, cons
         rlx_step_in(step, op->in[role]);
     rest_operands(step, op, r);
     cell_params(graph, step, op, r);
-    return rlx_step_end(step, times(graph, num(graph, r->directions), r->batch), times(graph, r->hidden, num(graph, 8 * RLX_RNN_PLAIN_SCRATCH)),
-                        flops(graph, r, rlx_expr_add(graph->exprs, r->input, r->hidden)), diag);
+    return rlx_step_end(step, times(graph, num(graph, r->directions), r->batch),
+        times(graph, r->hidden, num(graph, 8 * RLX_RNN_PLAIN_SCRATCH)), flops(graph, r, rlx_expr_add(graph->exprs, r->input, r->hidden)),
+        diag);
 }
 
 /* Where the x chains of direction `d` start: Wb + Rb, but Wb alone for gate h of gru when the linear map comes before the reset. */
@@ -102,7 +103,8 @@ static const rlx_value_t *projection_bias(rlx_builder_t *builder, const rlx_op_t
 }
 
 /* One row per step and batch item, in the order of X: gates * hidden preactivations. */
-static rlx_status_t lower_projection(rlx_builder_t *builder, const rlx_op_t *op, const rlx_rnn_read_t *r, int d, int64_t hidden, const rlx_value_t **out, rlx_diag_t *diag)
+static rlx_status_t lower_projection(
+    rlx_builder_t *builder, const rlx_op_t *op, const rlx_rnn_read_t *r, int d, int64_t hidden, const rlx_value_t **out, rlx_diag_t *diag)
 {
     rlx_graph_t *graph = rlx_builder_graph(builder);
     const rlx_value_t *w = op->in[RLX_RNN_IN_W];
@@ -167,7 +169,7 @@ static rlx_status_t lower_fast(rlx_builder_t *builder, const rlx_op_t *op, const
     rlx_step_param(step, RLX_WORD(rlx_rnn_fast_params_t, xw_step), r->layout ? width : times(graph, r->batch, width));
     rlx_step_param(step, RLX_WORD(rlx_rnn_fast_params_t, xw_batch), r->layout ? times(graph, r->steps, width) : width);
     return rlx_step_end(step, times(graph, num(graph, r->directions), rlx_expr_ceildiv(graph->exprs, r->batch, rows)),
-                        num(graph, RLX_RNN_FAST_ROWS * RLX_RNN_FAST_SCRATCH * ((hidden + 15) & ~15ll) * 4), flops(graph, r, r->hidden), diag);
+        num(graph, RLX_RNN_FAST_ROWS * RLX_RNN_FAST_SCRATCH * ((hidden + 15) & ~15ll) * 4), flops(graph, r, r->hidden), diag);
 }
 
 /* Constant W, R and B of sane size; a 0 extent goes to the plain kernel. */
@@ -181,7 +183,8 @@ static bool wants_fast(rlx_builder_t *builder, const rlx_op_t *op, const rlx_rnn
         return false;
     if (!rlx_value_is_const(op->in[RLX_RNN_IN_W]) || !rlx_value_is_const(op->in[RLX_RNN_IN_R]) || (b != NULL && !rlx_value_is_const(b)))
         return false;
-    return rlx_expr_is_const(e, r->input, &input) && rlx_expr_is_const(e, r->hidden, out_hidden) && input > 0 && *out_hidden > 0 && *out_hidden < HIDDEN_MAX;
+    return rlx_expr_is_const(e, r->input, &input) && rlx_expr_is_const(e, r->hidden, out_hidden) && input > 0 && *out_hidden > 0 &&
+           *out_hidden < HIDDEN_MAX;
 }
 
 rlx_status_t rlx_lower_rnn(rlx_builder_t *builder, const rlx_op_t *op, rlx_diag_t *diag)

@@ -16,7 +16,8 @@ void rlx_product_init(rlx_graph_t *graph, rlx_product_t *product, const rlx_op_t
 {
     rlx_expr_t one = num(graph, 1), zero = num(graph, 0);
 
-    *product = (rlx_product_t){.op = op, .m = one, .n = one, .k = one, .a_row = zero, .a_col = zero, .b_row = zero, .b_col = zero, .c_row = zero, .c_col = zero};
+    *product = (rlx_product_t){
+        .op = op, .m = one, .n = one, .k = one, .a_row = zero, .a_col = zero, .b_row = zero, .b_col = zero, .c_row = zero, .c_col = zero};
     for (int i = 0; i < RLX_MATMUL_BATCH; i++) {
         product->batch[i] = one;
         product->a_batch[i] = product->b_batch[i] = product->c_batch[i] = zero;
@@ -67,7 +68,8 @@ static bool packing_read(const rlx_graph_t *graph, const rlx_product_t *p, packi
 
     if (!rlx_value_is_const(p->b) || p->b->layout != RLX_LAYOUT_ROW_MAJOR)
         return false;
-    if (!rlx_expr_is_const(e, p->k, &g.k) || !rlx_expr_is_const(e, p->n, &g.n) || !rlx_expr_is_const(e, p->b_row, &g.row) || !rlx_expr_is_const(e, p->b_col, &g.col))
+    if (!rlx_expr_is_const(e, p->k, &g.k) || !rlx_expr_is_const(e, p->n, &g.n) || !rlx_expr_is_const(e, p->b_row, &g.row) ||
+        !rlx_expr_is_const(e, p->b_col, &g.col))
         return false;
     for (int i = 0; i < RLX_MATMUL_BATCH; i++) {
         g.batch[i] = 1;
@@ -141,7 +143,10 @@ static void shape_params(rlx_step_t *step, const rlx_product_t *p)
 #undef FIELD
 }
 
-static rlx_expr_t batch_count(const rlx_graph_t *graph, const rlx_product_t *p) { return rlx_shape_product(graph, p->batch, 0, RLX_MATMUL_BATCH); }
+static rlx_expr_t batch_count(const rlx_graph_t *graph, const rlx_product_t *p)
+{
+    return rlx_shape_product(graph, p->batch, 0, RLX_MATMUL_BATCH);
+}
 
 static rlx_expr_t flops(const rlx_graph_t *graph, const rlx_product_t *p)
 {
@@ -195,7 +200,8 @@ static rlx_status_t lower_gemm(rlx_builder_t *builder, rlx_product_t *p, rlx_dia
     rlx_step_param_const(step, RLX_WORD(rlx_gemm_params_t, packed), packed);
     rlx_step_param(step, RLX_WORD(rlx_gemm_params_t, m_blocks), m_blocks);
     rlx_step_param_const(step, RLX_WORD(rlx_gemm_params_t, n_tile), n_tile);
-    return rlx_step_end(step, times(graph, batch_count(graph, p), times(graph, m_blocks, n_tiles)), num(graph, RLX_GEMM_SCRATCH), flops(graph, p), diag);
+    return rlx_step_end(
+        step, times(graph, batch_count(graph, p), times(graph, m_blocks, n_tiles)), num(graph, RLX_GEMM_SCRATCH), flops(graph, p), diag);
 }
 
 static void swap(rlx_expr_t *a, rlx_expr_t *b)

@@ -4,7 +4,8 @@
 
 #include "ir/rnn_read.h"
 
-/* Fills activation, alpha and beta of every direction of `read`, whose kind and directions are set. `fallback`: the operator's default names. */
+/* Fills activation, alpha and beta of every direction of `read`, whose kind and directions are set. `fallback`: the operator's default
+ * names. */
 rlx_status_t rlx_rnn_activations(const rlx_op_t *op, const char *fallback, rlx_rnn_read_t *read, rlx_diag_t *diag);
 
 #endif

@@ -22,7 +22,8 @@ static rlx_status_t direction_read(const rlx_op_t *op, rlx_rnn_read_t *read, rlx
     return RLX_OK;
 }
 
-/* Operand `role`, when present: rank, dtype, extents. Extents are in the order of layout 0; `swap`: axes 0 and 1 change places in layout 1. */
+/* Operand `role`, when present: rank, dtype, extents. Extents are in the order of layout 0; `swap`: axes 0 and 1 change places in
+ * layout 1. */
 static rlx_status_t operand_check(rlx_graph_t *graph, const rlx_op_t *op, const rlx_rnn_read_t *read, int role, bool swap, int rank,
                                   const rlx_expr_t *dims, rlx_diag_t *diag)
 {
@@ -51,13 +52,15 @@ static rlx_status_t operands_check(rlx_graph_t *graph, const rlx_op_t *op, const
 
     RLX_TRY(operand_check(graph, op, r, RLX_RNN_IN_W, false, 3, (rlx_expr_t[]){directions, rows, r->input}, diag));
     RLX_TRY(operand_check(graph, op, r, RLX_RNN_IN_R, false, 3, (rlx_expr_t[]){directions, rows, r->hidden}, diag));
-    RLX_TRY(operand_check(graph, op, r, RLX_RNN_IN_B, false, 2, (rlx_expr_t[]){directions, rlx_expr_mul(e, rlx_expr_const(e, 2), rows)}, diag));
+    RLX_TRY(operand_check(
+        graph, op, r, RLX_RNN_IN_B, false, 2, (rlx_expr_t[]){directions, rlx_expr_mul(e, rlx_expr_const(e, 2), rows)}, diag));
     RLX_TRY(operand_check(graph, op, r, RLX_RNN_IN_LENGTHS, false, 1, &r->batch, diag));
     RLX_TRY(operand_check(graph, op, r, RLX_RNN_IN_H, true, 3, state, diag));
     if (r->kind != RLX_RNN_LSTM)
         return RLX_OK;
     RLX_TRY(operand_check(graph, op, r, RLX_RNN_IN_C, true, 3, state, diag));
-    return operand_check(graph, op, r, RLX_RNN_IN_P, false, 2, (rlx_expr_t[]){directions, rlx_expr_mul(e, rlx_expr_const(e, 3), r->hidden)}, diag);
+    return operand_check(
+        graph, op, r, RLX_RNN_IN_P, false, 2, (rlx_expr_t[]){directions, rlx_expr_mul(e, rlx_expr_const(e, 3), r->hidden)}, diag);
 }
 
 rlx_status_t rlx_rnn_read(rlx_graph_t *graph, const rlx_op_t *op, rlx_rnn_read_t *out_read, rlx_diag_t *diag)
@@ -70,9 +73,14 @@ rlx_status_t rlx_rnn_read(rlx_graph_t *graph, const rlx_op_t *op, rlx_rnn_read_t
     RLX_TRY(rlx_shape_need_rank(op, RLX_RNN_IN_W, 3, 3, diag));
     RLX_TRY(rlx_shape_need_rank(op, RLX_RNN_IN_R, 3, 3, diag));
     if (!rlx_dtype_is_float(x->dtype))
-        return rlx_shape_fail(diag, op, RLX_E_ONNX_OPERATOR, "element type %s is not supported, only f32, f64, f16 and bf16", rlx_dtype_name(x->dtype));
+        return rlx_shape_fail(
+            diag, op, RLX_E_ONNX_OPERATOR, "element type %s is not supported, only f32, f64, f16 and bf16", rlx_dtype_name(x->dtype));
     RLX_TRY(direction_read(op, &r, diag));
-    RLX_TRY(rlx_rnn_activations(op, r.kind == RLX_RNN_LSTM ? "sigmoid,tanh,tanh" : r.kind == RLX_RNN_GRU ? "sigmoid,tanh" : "tanh", &r, diag));
+    RLX_TRY(rlx_rnn_activations(op,
+        r.kind == RLX_RNN_LSTM  ? "sigmoid,tanh,tanh"
+        : r.kind == RLX_RNN_GRU ? "sigmoid,tanh"
+                                : "tanh",
+        &r, diag));
     r.steps = x->dims[r.layout];
     r.batch = x->dims[1 - r.layout];
     r.input = x->dims[2];

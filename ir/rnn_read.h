@@ -5,7 +5,17 @@
 #include "ir/lower.h"
 
 /* Operands and outputs by role. */
-enum { RLX_RNN_IN_X, RLX_RNN_IN_W, RLX_RNN_IN_R, RLX_RNN_IN_B, RLX_RNN_IN_LENGTHS, RLX_RNN_IN_H, RLX_RNN_IN_C, RLX_RNN_IN_P, RLX_RNN_IN_COUNT };
+enum {
+    RLX_RNN_IN_X,
+    RLX_RNN_IN_W,
+    RLX_RNN_IN_R,
+    RLX_RNN_IN_B,
+    RLX_RNN_IN_LENGTHS,
+    RLX_RNN_IN_H,
+    RLX_RNN_IN_C,
+    RLX_RNN_IN_P,
+    RLX_RNN_IN_COUNT
+};
 
 typedef struct rlx_rnn_read {
     int kind;            /* RLX_RNN_LSTM, ... */

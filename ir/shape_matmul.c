@@ -49,7 +49,8 @@ static rlx_status_t shape_det(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag
 
     RLX_TRY(rlx_shape_need_rank(op, 0, 2, RLX_RANK_MAX, diag));
     if (!rlx_dtype_is_float(x->dtype))
-        return rlx_shape_fail(diag, op, RLX_E_ONNX_OPERATOR, "element type %s is not supported, only f32, f64, f16 and bf16", rlx_dtype_name(x->dtype));
+        return rlx_shape_fail(
+            diag, op, RLX_E_ONNX_OPERATOR, "element type %s is not supported, only f32, f64, f16 and bf16", rlx_dtype_name(x->dtype));
     RLX_TRY(rlx_shape_require_equal(graph, op, x->dims[x->rank - 2], x->dims[x->rank - 1], "rows and columns of the matrix", diag));
     return rlx_shape_set(graph, op, 0, x->dtype, x->rank - 2, x->dims, diag);
 }

@@ -1,4 +1,5 @@
-/* Shape rules of the rnn family. Layout 0: Y [steps, directions, batch, hidden], states [directions, batch, hidden]; layout 1: batch first. */
+/* Shape rules of the rnn family. Layout 0: Y [steps, directions, batch, hidden], states [directions, batch, hidden]; layout 1: batch
+ * first. */
 #include "ir/dispatch.h"
 #include "ir/rnn_read.h"
 #include "ir/shape_common.h"

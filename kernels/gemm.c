@@ -1,8 +1,8 @@
 /* gemm: f32 matrix product, bit for bit matmul_plain. B is packed offline, or panel by panel into scratch.
  *
- * A call's tiles are cut into runs: neighbouring column tiles of one block of rows. A run goes over k in chunks of RLX_GEMM_K, partial sums
- * resting in C; inside a chunk over panels of B, which stay in L1 or L2 while all row tiles of the block pass over them; the next panel is
- * prefetched meanwhile, spread evenly. Few rows (up to 3) stream B once, whole k, several column blocks side by side. */
+ * A call's tiles are cut into runs: neighbouring column tiles of one block of rows. A run goes over k in chunks of RLX_GEMM_K, partial
+ * sums resting in C; inside a chunk over panels of B, which stay in L1 or L2 while all row tiles of the block pass over them; the next
+ * panel is prefetched meanwhile, spread evenly. Few rows (up to 3) stream B once, whole k, several column blocks side by side. */
 #include "kernels/epilogue.h"
 #include "kernels/gemm_pack.h"
 
@@ -132,7 +132,8 @@ static void panel_pack(const gemm_run_t *run, gemm_panel_t *panel, int64_t k0)
 
     for (int64_t j = 0; j < panel->blocks; j++) {
         int64_t n = panel->n + 16 * j, cols = shape->n - n;
-        gemm_pack_b(run->b_pack + j * k * 16, run->b + k0 * shape->b_row + n * shape->b_col, k, cols < 16 ? cols : 16, shape->b_row, shape->b_col);
+        gemm_pack_b(run->b_pack + j * k * 16, run->b + k0 * shape->b_row + n * shape->b_col, k, cols < 16 ? cols : 16, shape->b_row,
+            shape->b_col);
     }
     panel->tile.b = run->b_pack;
     panel->tile.ldb = k * 16;
@@ -177,8 +178,13 @@ static void chunk_run(const gemm_run_t *run, int64_t k0, int64_t k)
         blocks = n + run->panel <= run->n_end ? run->panel : 1;
         panel.blocks = blocks;
         panel.cols = shape->n - panel.n < blocks * 16 ? shape->n - panel.n : blocks * 16;
-        panel.tile = (gemm_tile_t){.a = run->a_pack ? run->a_pack : run->a + k0, .lda = run->a_pack ? RLX_GEMM_LDA : shape->a_row,
-            .b = run->b + (n * shape->k + k0) * 16, .ldb = shape->k * 16, .c = run->c + panel.n * shape->c_col, .ldc = shape->c_row, .k = k};
+        panel.tile = (gemm_tile_t){.a = run->a_pack ? run->a_pack : run->a + k0,
+            .lda = run->a_pack ? RLX_GEMM_LDA : shape->a_row,
+            .b = run->b + (n * shape->k + k0) * 16,
+            .ldb = shape->k * 16,
+            .c = run->c + panel.n * shape->c_col,
+            .ldc = shape->c_row,
+            .k = k};
         panel.tile.init = k0 == 0 ? panel_init(run, &panel, init) : NULL;
         panel.tile.prefetch = (const char *)panel.tile.a;
         if (!run->p->packed)

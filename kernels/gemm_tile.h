@@ -59,7 +59,8 @@ typedef struct gemm_tile {
 #endif
 
 /* One k. Row r is read through row pointer r / 3: three rows per base register keep the addressing in one instruction. */
-GEMM_INLINE void gemm_tile_step(int rows, int blocks, gemm_v16 acc[GEMM_ROWS][4], const float *const *a, int64_t lda, const float *b, int64_t ldb, int at)
+GEMM_INLINE void gemm_tile_step(
+    int rows, int blocks, gemm_v16 acc[GEMM_ROWS][4], const float *const *a, int64_t lda, const float *b, int64_t ldb, int at)
 {
     gemm_v16 x[4];
 

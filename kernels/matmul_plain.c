@@ -1,7 +1,8 @@
 /* matmul_plain: the definition of the product, for every dtype.
  *
- * Each output is one chain of fma (integers: wrapping multiply and add) over k ascending, from bias[n] or zero; f16 and bf16 compute in f32
- * and round once. A tile is one row of one batch index and up to RLX_MATMUL_COLUMNS columns, whose sums live in a buffer on the stack. */
+ * Each output is one chain of fma (integers: wrapping multiply and add) over k ascending, from bias[n] or zero; f16 and bf16 compute in
+ * f32 and round once. A tile is one row of one batch index and up to RLX_MATMUL_COLUMNS columns, whose sums live in a buffer on the
+ * stack. */
 #include "kernels/number.h"
 #include "kernels/params_matmul.h"
 
@@ -58,8 +59,15 @@ RLX_KERNEL_ENTRY(matmul_plain)
 
     for (int64_t tile = tile_begin; tile < tile_end; tile++) {
         int64_t m = tile / parts % s->m, batch = tile / parts / s->m;
-        matmul_row_t row = {.p = p, .dtype = dtype, .a = args->in[0].base, .b = args->in[1].base, .bias = args->in[2].base, .c = args->out[0].base,
-            .a_first = m * s->a_row, .c_first = m * s->c_row, .n = tile % parts * RLX_MATMUL_COLUMNS};
+        matmul_row_t row = {.p = p,
+            .dtype = dtype,
+            .a = args->in[0].base,
+            .b = args->in[1].base,
+            .bias = args->in[2].base,
+            .c = args->out[0].base,
+            .a_first = m * s->a_row,
+            .c_first = m * s->c_row,
+            .n = tile % parts * RLX_MATMUL_COLUMNS};
 
         for (int i = RLX_MATMUL_BATCH - 1; i >= 0; i--) {
             int64_t at = batch % s->batch[i];

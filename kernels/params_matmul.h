@@ -26,9 +26,9 @@ typedef struct rlx_matmul_plain_params {
     int64_t dtype;
 } rlx_matmul_plain_params_t;
 
-/* gemm: in A, B, bias?, then the epilogue's tensors; out C. f32. `packed`: B is constant in RLX_LAYOUT_GEMM_16N and has no batch; b_row and
- * b_col are unused. Tiles: batch x m_blocks x ceil(ceil(n / 16) / n_tile), columns fastest; rows are split evenly over m_blocks blocks of
- * at most RLX_GEMM_ROWS. Scratch: RLX_GEMM_SCRATCH. */
+/* gemm: in A, B, bias?, then the epilogue's tensors; out C. f32. `packed`: B is constant in RLX_LAYOUT_GEMM_16N and has no batch; b_row
+ * and b_col are unused. Tiles: batch x m_blocks x ceil(ceil(n / 16) / n_tile), columns fastest; rows are split evenly over m_blocks
+ * blocks of at most RLX_GEMM_ROWS. Scratch: RLX_GEMM_SCRATCH. */
 #define RLX_GEMM_ROWS 192
 #define RLX_GEMM_K 384         /* depth of a chunk of k */
 #define RLX_GEMM_LDA (RLX_GEMM_K + 16)
@@ -41,9 +41,9 @@ typedef struct rlx_gemm_params {
     rlx_epilogue_params_t epilogue; /* residuals have the shape and strides of C */
 } rlx_gemm_params_t;
 
-/* einsum: in the operands; out C, row-major. Each output is one chain over the summed labels, the last fastest, from +0: fma(p, x, acc) with x
- * the last operand and p the product of the others, left to right (one operand: acc + x). Unused labels have extent 1. strides[o] are
- * operand o's, by output label and by summed label. Tiles: ceil(count / RLX_EINSUM_TILE). */
+/* einsum: in the operands; out C, row-major. Each output is one chain over the summed labels, the last fastest, from +0: fma(p, x, acc)
+ * with x the last operand and p the product of the others, left to right (one operand: acc + x). Unused labels have extent 1. strides[o]
+ * are operand o's, by output label and by summed label. Tiles: ceil(count / RLX_EINSUM_TILE). */
 #define RLX_EINSUM_RANK 8
 #define RLX_EINSUM_OPERANDS 16
 #define RLX_EINSUM_TILE 64

@@ -1,9 +1,10 @@
 /* Parameter blocks of the rnn family: lstm, gru and rnn share one block and one body.
  *
  * Gates: lstm i o f c, gru z r h, rnn i. Preactivation of a gate, per output one chain: (Wb + Rb, rounded once; +0 without B), then
- * x[k] * W[.][k] with k ascending, then h[k] * R[.][k] with k ascending; gru with linear_before_reset keeps h * R of gate h apart: that chain
- * starts from Rb, the one of x from Wb. Peepholes enter after both, by fma. Then clip, then the activation; the cell
- * state is not clipped (neither does ONNX Runtime).
+ * x[k] * W[.][k] with k ascending, then h[k] * R[.][k] with k ascending; gru with linear_before_reset keeps h * R of gate h apart: that
+ * chain starts from Rb, the one of x from Wb. Peepholes enter after both, by fma. Then clip, then the activation; the cell state is not
+ * clipped (neither does ONNX Runtime).
+ *
  *   lstm  i = f(i), f = input_forget ? 1 - i : f(f), c = g(c); C = fma(f, C, i * c); o = f(o + Po C); H = o * h(C)
  *   gru   z, r = f(.); h = g(x + (r * H) R) or g(fma(r, H R + Rb, x)); H = fma(z, H, (1 - z) * h)
  *   rnn   H = f(.) */
@@ -31,8 +32,8 @@ typedef struct rlx_rnn_cell {
     int64_t h_batch, h_direction;  /* of initial and final states */
 } rlx_rnn_cell_t;
 
-/* rnn_plain: in X, W, R, B?, sequence_lens?, initial_h?, initial_c?, P?; out Y?, Y_h?, Y_c?. f32, f64, f16, bf16. One tile is one direction of
- * one batch item. Scratch: RLX_RNN_PLAIN_SCRATCH(hidden). */
+/* rnn_plain: in X, W, R, B?, sequence_lens?, initial_h?, initial_c?, P?; out Y?, Y_h?, Y_c?. f32, f64, f16, bf16. One tile is one
+ * direction of one batch item. Scratch: RLX_RNN_PLAIN_SCRATCH(hidden). */
 #define RLX_RNN_PLAIN_SCRATCH 14 /* doubles per hidden unit */
 typedef struct rlx_rnn_plain_params {
     rlx_rnn_cell_t cell;

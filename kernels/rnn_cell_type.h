@@ -1,5 +1,5 @@
-/* Body of kernels/rnn_cell.h for one computation type. No include guard: included once per type, with RNN_T, RNN(name), RNN_FMA, RNN_MATH(name)
- * and RNN_ABS set; undefines them. */
+/* Body of kernels/rnn_cell.h for one computation type. No include guard: included once per type, with RNN_T, RNN(name), RNN_FMA,
+ * RNN_MATH(name) and RNN_ABS set; undefines them. */
 
 /* One batch item in one direction: `pre` holds the gates' preactivations, `pitch` elements apart. */
 typedef struct RNN(unit) {
@@ -29,7 +29,8 @@ static inline void RNN(clip)(const rlx_rnn_cell_t *cell, RNN_T *x, int64_t n)
 static inline void RNN(function)(const RNN(unit_t) *unit, int which, RNN_T *x)
 {
     const rlx_rnn_cell_t *cell = unit->cell;
-    RNN_T alpha = (RNN_T)rlx_param_f32(cell->alpha[unit->direction][which]), beta = (RNN_T)rlx_param_f32(cell->beta[unit->direction][which]);
+    RNN_T alpha = (RNN_T)rlx_param_f32(cell->alpha[unit->direction][which]),
+          beta = (RNN_T)rlx_param_f32(cell->beta[unit->direction][which]);
     int64_t n = cell->hidden, kind = cell->activation[unit->direction][which];
 
     if (kind == RLX_RNN_SIGMOID)

@@ -1,6 +1,6 @@
-/* rnn_fast: f32 recurrences whose input projection was computed before, for all steps at once, by gemm. Bit for bit rnn_plain: a chain stops
- * after x and goes on over h. A tile walks the steps of up to RLX_RNN_FAST_ROWS batch items of one direction together, so that a step reads
- * the packed R once for all of them; items shorter than the longest wait with their state. */
+/* rnn_fast: f32 recurrences whose input projection was computed before, for all steps at once, by gemm. Bit for bit rnn_plain: a chain
+ * stops after x and goes on over h. A tile walks the steps of up to RLX_RNN_FAST_ROWS batch items of one direction together, so that a
+ * step reads the packed R once for all of them; items shorter than the longest wait with their state. */
 #include <string.h>
 
 #include "kernels/gemm_tile.h"
@@ -166,7 +166,8 @@ static void state_load(const walk_t *w, int operand, float *to)
 
     memset(to, 0, (size_t)(w->rows * w->padded) * sizeof *to);
     for (int64_t row = 0; row < w->rows && from; row++)
-        memcpy(to + row * w->padded, from + w->direction * cell->h_direction + (w->item + row) * cell->h_batch, (size_t)cell->hidden * sizeof *to);
+        memcpy(to + row * w->padded, from + w->direction * cell->h_direction + (w->item + row) * cell->h_batch,
+            (size_t)cell->hidden * sizeof *to);
 }
 
 static void zero_rest(const walk_t *w, int64_t row)
@@ -181,7 +182,12 @@ static void zero_rest(const walk_t *w, int64_t row)
 static void tile_run(const rlx_kernel_args_t *args, const rlx_rnn_fast_params_t *p, int64_t direction, int64_t block)
 {
     const rlx_rnn_cell_t *cell = &p->cell;
-    walk_t w = {.args = args, .p = p, .direction = direction, .item = block * p->rows, .gates = rnn_gates(cell), .padded = (cell->hidden + 15) & ~15ll};
+    walk_t w = {.args = args,
+        .p = p,
+        .direction = direction,
+        .item = block * p->rows,
+        .gates = rnn_gates(cell),
+        .padded = (cell->hidden + 15) & ~15ll};
 
     w.rows = cell->batch - w.item < p->rows ? cell->batch - w.item : p->rows;
     w.pre = args->scratch;

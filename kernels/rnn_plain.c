@@ -1,5 +1,6 @@
-/* rnn_plain: lstm, gru and rnn as defined in kernels/params_rnn.h, one direction of one batch item per tile. f16 and bf16 compute in f32, state
- * included; what is stored is rounded. Steps past an item's length give zero outputs and leave the state alone. */
+/* rnn_plain: lstm, gru and rnn as defined in kernels/params_rnn.h, one direction of one batch item per tile.
+ * f16 and bf16 compute in f32, state included; what is stored is rounded. Steps past an item's length give zero
+ * outputs and leave the state alone. */
 #include "kernels/number.h"
 #include "kernels/rnn_cell.h"
 

@@ -102,9 +102,11 @@ def compare(name, cpus, options):
     model, arrays = (os.path.join(options.work, name + end) for end in (".onnx", ".npz"))
     bundle = os.path.join(options.work, name + ".rlxb")
     error = compile_bundle(options.rlx, model, bundle)
-    engines = [Rlx(options.rlx, bundle, arrays, cpus, options.work)] + [Peer(peer, model, arrays, cpus, options.work) for peer in options.peers]
+    engines = [Rlx(options.rlx, bundle, arrays, cpus, options.work)]
+    engines += [Peer(peer, model, arrays, cpus, options.work) for peer in options.peers]
     engines[0].error = error
-    outputs = {engine.name: engine.output(os.path.join(options.work, f"{name}.{engine.name}.npy")) for engine in engines if engine.error is None}
+    outputs = {engine.name: engine.output(os.path.join(options.work, f"{name}.{engine.name}.npy"))
+               for engine in engines if engine.error is None}
     expected = outputs.get("onnxruntime")
     rounds = {engine.name: [] for engine in engines}
     for _ in range(options.rounds):
@@ -139,10 +141,12 @@ def cell_text(cell):
 
 def print_table(threads, rows, names):
     print(f"\n{threads} thread{'s' if threads > 1 else ''}: median ms (min ms)\n")
-    print("| model | " + " | ".join(names) + " | rlx / best peer |\n" + "|---" * (len(names) + 2) + "|")
+    print("| model | " + " | ".join(names) + " | rlx / best peer |")
+    print("|---" * (len(names) + 2) + "|")
     for model, row in rows.items():
         value = ratio(row)
-        print(f"| {model} | " + " | ".join(cell_text(row[name]) for name in names) + f" | {'-' if value is None else format(value, '.2f')} |")
+        cells = [model, *(cell_text(row[name]) for name in names), "-" if value is None else f"{value:.2f}"]
+        print("| " + " | ".join(cells) + " |")
     for model, row in rows.items():
         for name in names:
             if "error" in row[name]:
@@ -182,7 +186,8 @@ def main():
         rows = {}
         for name in options.models:
             rows[name] = compare(name, options.cpus[-threads:], options)
-            print(f"{name}, {threads} thread(s): " + ", ".join(f"{engine} {cell_text(cell)}" for engine, cell in rows[name].items()), file=sys.stderr)
+            cells = ", ".join(f"{engine} {cell_text(cell)}" for engine, cell in rows[name].items())
+            print(f"{name}, {threads} thread(s): {cells}", file=sys.stderr)
         print_table(threads, rows, ["rlx", *options.peers])
         report["threads"][str(threads)] = {name: {"engines": row, "ratio": ratio(row)} for name, row in rows.items()}
         if options.json:

@@ -1,5 +1,5 @@
-"""One class per engine, all alike: Engine(model, threads, work) loads an .onnx file; prepare(arrays) binds inputs; run() runs once and keeps the
-result; output() is the first output as numpy. A peer gets its recommended settings for latency on CPU, f32."""
+"""One class per engine, all alike: Engine(model, threads, work) loads an .onnx file; prepare(arrays) binds inputs; run() runs once and
+keeps the result; output() is the first output as numpy. A peer gets its recommended settings for latency on CPU, f32."""
 
 import os
 import shutil
@@ -31,7 +31,8 @@ class OpenVino:
     def __init__(self, model, threads, work):
         import openvino
         core = openvino.Core()
-        core.set_property("CPU", {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"})
+        core.set_property("CPU", {"INFERENCE_NUM_THREADS": threads,
+                                  "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"})
         self.compiled = core.compile_model(core.read_model(model), "CPU")
         self.request = self.compiled.create_infer_request()
 
@@ -48,7 +49,8 @@ class OpenVino:
 
 
 class Ncnn:
-    """Converted by pnnx, which fixes shapes and drops the batch axis; what it or ncnn refuses in a model is rewritten before, see adapted."""
+    """Converted by pnnx, which fixes shapes and drops the batch axis; what it or ncnn refuses in a model is rewritten
+    before, see adapted."""
 
     def __init__(self, model, threads, work):
         import ncnn
@@ -70,13 +72,13 @@ class Ncnn:
         import onnx
         graph = onnx.load(model).graph
         constants = {value.name for value in graph.initializer}
-        return [(value.name, [dim.dim_value for dim in value.type.tensor_type.shape.dim], value.type.tensor_type.elem_type != onnx.TensorProto.FLOAT)
-                for value in graph.input if value.name not in constants]
+        ports = [(value.name, value.type.tensor_type) for value in graph.input if value.name not in constants]
+        return [(name, [dim.dim_value for dim in port.shape.dim], port.elem_type != onnx.TensorProto.FLOAT) for name, port in ports]
 
     @staticmethod
     def adapted(model, rows=64):
-        """pnnx tries the model on made-up ids, which short tables refuse: they get more rows, which real ids never reach. ncnn has no cast: an
-        input that is only cast to float becomes a float input."""
+        """pnnx tries the model on made-up ids, which short tables refuse: they get more rows, which real ids never reach. ncnn has no
+        cast: an input that is only cast to float becomes a float input."""
         from onnx import TensorProto, numpy_helper
         graph = model.graph
         tables = {node.input[0] for node in graph.node if node.op_type == "Gather"}
@@ -101,7 +103,8 @@ class Ncnn:
     def convert(model, base):
         import onnx
         onnx.save(Ncnn.adapted(onnx.load(model)), base + ".onnx") # pnnx writes beside its input
-        shapes = ["[" + ",".join(map(str, shape)) + "]" + ("i64" if integer else "f32") for _, shape, integer in Ncnn.inputs_of(base + ".onnx")]
+        shapes = ["[" + ",".join(map(str, shape)) + "]" + ("i64" if integer else "f32")
+                  for _, shape, integer in Ncnn.inputs_of(base + ".onnx")]
         tool = shutil.which("pnnx", path=os.path.dirname(sys.executable)) or "pnnx"
         done = subprocess.run([tool, base + ".onnx", "inputshape=" + ",".join(shapes), "fp16=0"], capture_output=True, text=True,
                               cwd=os.path.dirname(base))
@@ -109,7 +112,8 @@ class Ncnn:
             raise RuntimeError("pnnx: " + (done.stderr.strip().splitlines() or ["no output"])[-1])
 
     def prepare(self, arrays):
-        self.arrays = [numpy.array(arrays[name][0], dtype=numpy.int32 if integer else numpy.float32, order="C") for name, _, integer in self.inputs]
+        self.arrays = [numpy.array(arrays[name][0], dtype=numpy.int32 if integer else numpy.float32, order="C")
+                       for name, _, integer in self.inputs]
         self.mats = [self.ncnn.Mat(array).clone() for array in self.arrays] # the clone too may point into the array, which must stay
 
     def run(self):

@@ -1,5 +1,6 @@
-"""A process that holds one engine with one model. Speaks lines of JSON: {"output": PATH} saves the first output as .npy, {"seconds": S} runs for S
-seconds and answers with the latencies in milliseconds. Answers {"error": ...} once and ends when the engine fails."""
+"""A process that holds one engine with one model. Speaks lines of JSON: {"output": PATH} saves the first output as .npy,
+{"seconds": S} runs for S seconds and answers with the latencies in milliseconds. Answers {"error": ...} once and ends when
+the engine fails."""
 
 import json
 import os

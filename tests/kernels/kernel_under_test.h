@@ -34,7 +34,8 @@ static inline int kernel_builds(kernel_build_t builds[KERNEL_BUILDS_MAX])
 
     builds[0] = (kernel_build_t){.name = "reference"};
     for (int i = 0; i < n_images && n < KERNEL_BUILDS_MAX; i++) {
-        if (strcmp(images[i].isa, "x86-64-v4") == 0 ? !__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512vl") : !__builtin_cpu_supports("avx2"))
+        if (strcmp(images[i].isa, "x86-64-v4") == 0 ? !__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512vl")
+                                                    : !__builtin_cpu_supports("avx2"))
             continue;
         builds[n].name = images[i].isa;
         builds[n].image = &images[i];
@@ -78,7 +79,8 @@ static inline float *kernel_floats(int64_t n)
 }
 
 /* Runs all tiles, in pieces of random size. */
-static inline uint32_t kernel_run(const kernel_build_t *build, rlx_kernel_id_t id, const rlx_operand_t *in, const rlx_operand_t *out, const void *params, int64_t tiles, int64_t scratch)
+static inline uint32_t kernel_run(const kernel_build_t *build, rlx_kernel_id_t id, const rlx_operand_t *in, const rlx_operand_t *out,
+    const void *params, int64_t tiles, int64_t scratch)
 {
     rlx_kernel_fn_t *fn = kernel_find(build, id);
     uint32_t error = 0;

@@ -26,7 +26,8 @@ static int64_t pick_extent(void)
 
 static product_t random_product(void)
 {
-    int64_t m = pick_extent(), n = 1 + kernel_random(kernel_random(3) ? 90 : 4), k = kernel_random(5) ? kernel_random(70) : 300 + kernel_random(900);
+    int64_t m = pick_extent(), n = 1 + kernel_random(kernel_random(3) ? 90 : 4),
+            k = kernel_random(5) ? kernel_random(70) : 300 + kernel_random(900);
     product_t p = {.packed = kernel_random(2), .bias = kernel_random(2)};
     bool ta = kernel_random(3) == 0, tb = kernel_random(2) && !p.packed, tc = kernel_random(6) == 0;
 
@@ -58,17 +59,22 @@ static float *pack(const float *b, int64_t k, int64_t n)
     return to;
 }
 
-static void gemm_check(const kernel_build_t *build, const product_t *p, const rlx_operand_t in[3], const float *expected, int64_t count, const float *b)
+static void gemm_check(
+    const kernel_build_t *build, const product_t *p, const rlx_operand_t in[3], const float *expected, int64_t count, const float *b)
 {
     int64_t batches = p->shape.batch[2] * p->shape.batch[5], blocks = (p->shape.n + 15) / 16;
-    rlx_gemm_params_t params = {.shape = p->shape, .packed = p->packed, .m_blocks = (p->shape.m + RLX_GEMM_ROWS - 1) / RLX_GEMM_ROWS, .n_tile = 1 + kernel_random(4)};
+    rlx_gemm_params_t params = {.shape = p->shape,
+        .packed = p->packed,
+        .m_blocks = (p->shape.m + RLX_GEMM_ROWS - 1) / RLX_GEMM_ROWS,
+        .n_tile = 1 + kernel_random(4)};
     float *c = kernel_floats(count), *packed = p->packed ? pack(b, p->shape.k, p->shape.n) : NULL;
     rlx_operand_t operands[3] = {in[0], in[1], in[2]}, out = {.base = c};
 
     if (packed)
         operands[1].base = packed;
     memset(c, 0x55, (size_t)count * 4);
-    kernel_run(build, RLX_K_gemm, operands, &out, &params, batches * params.m_blocks * ((blocks + params.n_tile - 1) / params.n_tile), RLX_GEMM_SCRATCH);
+    kernel_run(build, RLX_K_gemm, operands, &out, &params, batches * params.m_blocks * ((blocks + params.n_tile - 1) / params.n_tile),
+        RLX_GEMM_SCRATCH);
     assert_memory_equal(c, expected, (size_t)count * 4);
     free(c);
     free(packed);
@@ -80,7 +86,8 @@ static void gemm_has_the_bits_of_matmul_plain(void **state)
     for (int round = 0; round < 60; round++) {
         product_t p = random_product();
         int64_t batches = p.shape.batch[2] * p.shape.batch[5], count = p.c * batches;
-        float *a = kernel_floats(p.a * batches), *b = kernel_floats(p.b * p.shape.batch[5]), *bias = kernel_floats(p.shape.n), *c = kernel_floats(count);
+        float *a = kernel_floats(p.a * batches), *b = kernel_floats(p.b * p.shape.batch[5]), *bias = kernel_floats(p.shape.n),
+              *c = kernel_floats(count);
         rlx_matmul_plain_params_t params = {.shape = p.shape, .dtype = 1};
         rlx_operand_t in[3] = {{.base = a}, {.base = b}, {.base = p.bias ? bias : NULL}}, out = {.base = c};
         float *other = kernel_floats(count);
@@ -106,7 +113,8 @@ static void the_epilogue_sees_final_sums(void **state)
     enum { M = 20, N = 700, K = 400 };
     float *a = kernel_floats(M * K), *b = kernel_floats(K * N), *bias = kernel_floats(N), *residual = kernel_floats(M * N);
     float *expected = kernel_floats(M * N), *c = kernel_floats(M * N), *packed = pack(b, K, N);
-    rlx_matmul_shape_t shape = {.m = M, .n = N, .k = K, .batch = {1, 1, 1, 1, 1, 1}, .a_row = K, .a_col = 1, .b_row = N, .b_col = 1, .c_row = N, .c_col = 1};
+    rlx_matmul_shape_t shape = {
+        .m = M, .n = N, .k = K, .batch = {1, 1, 1, 1, 1, 1}, .a_row = K, .a_col = 1, .b_row = N, .b_col = 1, .c_row = N, .c_col = 1};
     rlx_matmul_plain_params_t plain = {.shape = shape, .dtype = 1};
     rlx_gemm_params_t gemm = {.shape = shape, .packed = 1, .m_blocks = 1, .n_tile = 2,
         .epilogue = {.n_steps = 2, .step = {{.kind = RLX_MAP_add, .operand = 3}, {.kind = RLX_MAP_relu, .operand = -1}}}};
@@ -146,7 +154,8 @@ static void integers_wrap(void **state)
 
 static void half_rounds_once(void **state)
 {
-    const uint16_t a[2] = {0x3c01, 0x3c01}, b[2] = {0x3c01, 0x1000}; /* (1 + 2^-10)^2 + (1 + 2^-10) * 2^-11: the sum rounds, the terms do not */
+    const uint16_t a[2] = {0x3c01, 0x3c01},
+                   b[2] = {0x3c01, 0x1000}; /* (1 + 2^-10)^2 + (1 + 2^-10) * 2^-11: the sum rounds, the terms do not */
     rlx_matmul_plain_params_t p = {.shape = {.m = 1, .n = 1, .k = 2, .batch = {1, 1, 1, 1, 1, 1}, .a_col = 1, .b_row = 1}, .dtype = 3};
     rlx_operand_t in[3] = {{.base = (void *)a}, {.base = (void *)b}, {.base = NULL}};
 
@@ -162,7 +171,10 @@ static void einsum_of_a_product_has_the_bits_of_matmul_plain(void **state)
 {
     enum { M = 7, N = 5, K = 23 };
     float *a = kernel_floats(M * K), *b = kernel_floats(K * N), c[M * N], d[M * N];
-    rlx_matmul_plain_params_t p = {.shape = {.m = M, .n = N, .k = K, .batch = {1, 1, 1, 1, 1, 1}, .a_row = K, .a_col = 1, .b_row = N, .b_col = 1, .c_row = N, .c_col = 1}, .dtype = 1};
+    rlx_matmul_plain_params_t p = {
+        .shape =
+            {.m = M, .n = N, .k = K, .batch = {1, 1, 1, 1, 1, 1}, .a_row = K, .a_col = 1, .b_row = N, .b_col = 1, .c_row = N, .c_col = 1},
+        .dtype = 1};
     rlx_einsum_params_t e = {.dtype = 1, .operands = 2, .count = M * N, .out = {1, 1, 1, 1, 1, 1, M, N}, .sum = {1, 1, 1, 1, 1, 1, 1, K}};
     rlx_operand_t in[3] = {{.base = a}, {.base = b}, {.base = NULL}};
 

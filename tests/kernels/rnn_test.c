@@ -23,9 +23,17 @@ static int64_t gates_of(const rlx_rnn_cell_t *c) { return c->kind == RLX_RNN_LST
 static rlx_rnn_cell_t random_cell(int64_t kind)
 {
     bool batch_first = kernel_random(2);
-    rlx_rnn_cell_t c = {.kind = kind, .dtype = 1, .steps = 1 + kernel_random(6), .batch = 1 + kernel_random(9), .input = 1 + kernel_random(12),
-        .hidden = 1 + kernel_random(40), .directions = 1 + kernel_random(2), .reverse = kernel_random(2), .clip = kernel_random(3) ? 0 : float_bits(0.75f),
-        .input_forget = kernel_random(3) == 0, .linear_before_reset = kernel_random(2)};
+    rlx_rnn_cell_t c = {.kind = kind,
+        .dtype = 1,
+        .steps = 1 + kernel_random(6),
+        .batch = 1 + kernel_random(9),
+        .input = 1 + kernel_random(12),
+        .hidden = 1 + kernel_random(40),
+        .directions = 1 + kernel_random(2),
+        .reverse = kernel_random(2),
+        .clip = kernel_random(3) ? 0 : float_bits(0.75f),
+        .input_forget = kernel_random(3) == 0,
+        .linear_before_reset = kernel_random(2)};
 
     for (int i = 0; i < 6; i++) {
         c.activation[i / 3][i % 3] = kernel_random(2) ? (i % 3 ? RLX_RNN_TANH : RLX_RNN_SIGMOID) : kernel_random(11);
@@ -94,7 +102,8 @@ static float *project(const rlx_rnn_cell_t *c, const operands_t *o, int64_t d)
         bool apart = c->kind == RLX_RNN_GRU && c->linear_before_reset && i >= 2 * c->hidden;
         bias[i] = apart ? b[d * 2 * n + i] : b[d * 2 * n + i] + b[d * 2 * n + n + i];
     }
-    kernel_run(&builds[0], RLX_K_matmul_plain, in, &(rlx_operand_t){.base = xw}, &p, rows * ((n + RLX_MATMUL_COLUMNS - 1) / RLX_MATMUL_COLUMNS), 0);
+    kernel_run(&builds[0], RLX_K_matmul_plain, in, &(rlx_operand_t){.base = xw}, &p,
+        rows * ((n + RLX_MATMUL_COLUMNS - 1) / RLX_MATMUL_COLUMNS), 0);
     free(bias);
     return xw;
 }
@@ -156,7 +165,10 @@ static result_t run_fast(const kernel_build_t *build, const rlx_rnn_cell_t *c, c
 {
     int64_t n = gates_of(c) * c->hidden, padded = (c->hidden + 15) & ~15ll;
     bool batch_first = c->x_step == c->input && c->x_batch == c->steps * c->input && c->y_step == c->directions * c->hidden;
-    rlx_rnn_fast_params_t p = {.cell = *c, .rows = 1 + kernel_random(RLX_RNN_FAST_ROWS), .xw_step = batch_first ? n : c->batch * n, .xw_batch = batch_first ? c->steps * n : n};
+    rlx_rnn_fast_params_t p = {.cell = *c,
+        .rows = 1 + kernel_random(RLX_RNN_FAST_ROWS),
+        .xw_step = batch_first ? n : c->batch * n,
+        .xw_batch = batch_first ? c->steps * n : n};
     float *xw[2] = {project(c, o, 0), c->directions == 2 ? project(c, o, 1) : NULL}, *packed = pack(c, o->r);
     rlx_operand_t in[8] = {{.base = xw[0]}, {.base = xw[1]}, {.base = packed}, o->in[3], o->in[4], o->in[5], o->in[6], o->in[7]};
     result_t r = result_make(c);
