@@ -14,7 +14,8 @@ static rlx_status_t geometry_read(rlx_graph_t *graph, const rlx_op_t *op, rlx_co
     RLX_TRY(rlx_shape_ints(graph, op, 1, g->in, 3, &g->rank, diag));
     RLX_TRY(rlx_shape_ints(graph, op, 2, block, 3, &n_block, diag));
     if (g->rank < 1 || n_block != g->rank)
-        return rlx_shape_fail(diag, op, RLX_E_ONNX_NODE, "image_shape has %d entries and block_shape %d, both need 1 to 3", g->rank, n_block);
+        return rlx_shape_fail(diag, op, RLX_E_ONNX_NODE, "image_shape has %d entries and block_shape %d, both need 1 to 3", g->rank,
+                              n_block);
     for (int i = 0; i < g->rank; ++i) {
         RLX_TRY(rlx_shape_require(graph, op, rlx_expr_lt(graph->exprs, zero, block[i]), "block_shape must be positive", diag));
         g->kernel[i] = 1;
@@ -55,7 +56,8 @@ rlx_status_t rlx_col2im_shape(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag
     RLX_TRY(geometry_read(graph, op, &g, block, diag));
     grid_set(graph, &g, block);
     for (int i = 0; i < g.rank; ++i) {
-        RLX_TRY(rlx_shape_require(graph, op, rlx_expr_lt(e, rlx_expr_const(e, -1), g.out[i]), "the block is larger than the padded image", diag));
+        RLX_TRY(rlx_shape_require(graph, op, rlx_expr_lt(e, rlx_expr_const(e, -1), g.out[i]),
+                                  "the block is larger than the padded image", diag));
         blocks = rlx_expr_mul(e, blocks, g.out[i]);
         cells = rlx_expr_mul(e, cells, block[i]);
         dims[i + 2] = g.in[i];

@@ -1,7 +1,7 @@
 /* Blocking of the fast convolutions. See ir/conv_blocking.h.
  *
- * A block's gathered input should stay in the second-level cache beside a chunk of weights; small maps stay whole, so that large weights pass once;
- * and there should be enough pieces for a few threads. */
+ * A block's gathered input should stay in the second-level cache beside a chunk of weights; small maps stay whole, so that large
+ * weights pass once; and there should be enough pieces for a few threads. */
 #include "ir/conv_blocking.h"
 
 #define CACHE_BYTES (480 << 10)     /* of the second-level cache, for gathered input */
@@ -29,8 +29,10 @@ rlx_conv_geometry_t rlx_conv_geometry_plane(const rlx_graph_t *graph, const rlx_
     return g;
 }
 
-/* Rows of a block: as many as `bytes` hold when one gathered row takes `row_bytes` and a block needs `halo` further rows; at most `most`; even blocks. */
-static void rows_choose(rlx_graph_t *graph, rlx_expr_t height, rlx_expr_t row_bytes, int64_t bytes, int64_t halo, rlx_expr_t most, rlx_conv_blocking_t *out)
+/* Rows of a block: as many as `bytes` hold when one gathered row takes `row_bytes` and a block needs `halo` further rows; at most
+ * `most`; even blocks. */
+static void rows_choose(rlx_graph_t *graph, rlx_expr_t height, rlx_expr_t row_bytes, int64_t bytes, int64_t halo, rlx_expr_t most,
+                        rlx_conv_blocking_t *out)
 {
     rlx_exprs_t *e = graph->exprs;
     rlx_expr_t one = num(graph, 1), rows = rlx_expr_floordiv(e, num(graph, bytes), rlx_expr_max(e, one, row_bytes)), blocks;
@@ -79,7 +81,8 @@ rlx_conv_blocking_t rlx_conv_blocking_direct(rlx_graph_t *graph, const rlx_conv_
 rlx_conv_blocking_t rlx_conv_blocking_first(rlx_graph_t *graph, const rlx_conv_geometry_t *g, int64_t channels)
 {
     rlx_exprs_t *e = graph->exprs;
-    int64_t phases = least(g->stride[0], reach(g, 0) + 1), variants = least(g->stride[1], reach(g, 1) + 1), halo = reach(g, 0) / g->stride[0];
+    int64_t phases = least(g->stride[0], reach(g, 0) + 1), variants = least(g->stride[1], reach(g, 1) + 1),
+        halo = reach(g, 0) / g->stride[0];
     rlx_expr_t columns = rlx_expr_add(e, g->out[1], num(graph, reach(g, 1) / g->stride[1]));
     rlx_expr_t row_bytes = rlx_expr_mul(e, num(graph, channels * phases * variants * 4), columns);
     rlx_conv_blocking_t b = {.range = 1, .ranges = 1};

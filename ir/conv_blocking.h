@@ -1,5 +1,6 @@
-/* How the fast convolutions cut their work: output rows per block, output-channel blocks per range, scratch. Expressions, since extents may be symbolic;
- * constants fold. The rules follow kernels/conv_gather.h. Blocking changes speed, never bits. Internal to ir/. */
+/* How the fast convolutions cut their work: output rows per block, output-channel blocks per range, scratch. Expressions, since
+ * extents may be symbolic; constants fold. The rules follow kernels/conv_gather.h. Blocking changes speed, never bits. Internal to
+ * ir/. */
 #ifndef RLX_IR_CONV_BLOCKING_H
 #define RLX_IR_CONV_BLOCKING_H
 

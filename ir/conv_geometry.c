@@ -17,7 +17,8 @@ static rlx_status_t list_read(const rlx_op_t *op, const char *name, int rank, in
     for (int i = 0; i < rank; ++i) {
         out[i] = attr->is[i];
         if (out[i] < 1 || out[i] > RLX_CONV_EXTENT_MAX)
-            return rlx_shape_fail(diag, op, RLX_E_ONNX_NODE, "%s holds %lld, allowed are 1 to %d", name, (long long)out[i], RLX_CONV_EXTENT_MAX);
+            return rlx_shape_fail(diag, op, RLX_E_ONNX_NODE, "%s holds %lld, allowed are 1 to %d", name, (long long)out[i],
+                                  RLX_CONV_EXTENT_MAX);
     }
     return RLX_OK;
 }

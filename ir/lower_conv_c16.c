@@ -24,7 +24,8 @@ static bool shape_read(const rlx_graph_t *graph, const rlx_op_t *op, conv_shape_
     const rlx_value_t *weight = op->in[1], *bias = rlx_conv_operand(op, 2);
     int64_t dims[RLX_RANK_MAX];
 
-    if (op->in[0]->dtype != RLX_F32 || weight->rank < 3 || weight->rank > 4 || weight->data == NULL || weight->layout != RLX_LAYOUT_ROW_MAJOR ||
+    if (op->in[0]->dtype != RLX_F32 || weight->rank < 3 || weight->rank > 4 || weight->data == NULL ||
+        weight->layout != RLX_LAYOUT_ROW_MAJOR ||
         (bias != NULL && bias->data == NULL) || !rlx_value_dims_const(graph, weight, dims))
         return false;
     out->group = rlx_op_int(op, "group");
@@ -43,6 +44,11 @@ static bool pads_are_natural(const rlx_graph_t *graph, const rlx_op_t *op)
     return true;
 }
 
+static bool strides_are_small(const rlx_op_t *op)
+{
+    return rlx_op_ints_at(op, "strides", 0, 1) <= STRIDE_MAX && rlx_op_ints_at(op, "strides", 1, 1) <= STRIDE_MAX;
+}
+
 rlx_conv_form_t rlx_conv_form(const rlx_graph_t *graph, const rlx_op_t *op)
 {
     conv_shape_t s;
@@ -52,8 +58,7 @@ rlx_conv_form_t rlx_conv_form(const rlx_graph_t *graph, const rlx_op_t *op)
         return RLX_CONV_PLAIN;
     blocks = s.group == 1 || (s.channels / s.group % 16 == 0 && s.outputs / s.group % 16 == 0);
     if (op->kind == RLX_OP_conv_transpose)
-        return blocks && rlx_op_ints_at(op, "strides", 0, 1) <= STRIDE_MAX && rlx_op_ints_at(op, "strides", 1, 1) <= STRIDE_MAX ? RLX_CONV_TRANSPOSE
-                                                                                                                               : RLX_CONV_PLAIN;
+        return blocks && strides_are_small(op) ? RLX_CONV_TRANSPOSE : RLX_CONV_PLAIN;
     if (s.group > 1 && s.group == s.channels && s.group == s.outputs)
         return RLX_CONV_DEPTHWISE;
     if (s.group == 1 && s.channels <= FIRST_CHANNELS_MAX)
@@ -75,13 +80,22 @@ bool rlx_conv_wants_c16(const rlx_graph_t *graph, const rlx_op_t *op, bool *out_
     return form != RLX_CONV_PLAIN;
 }
 
+static rlx_layout_t layout_of(rlx_conv_form_t form)
+{
+    if (form == RLX_CONV_FIRST)
+        return RLX_LAYOUT_CONV_16O;
+    return form == RLX_CONV_DEPTHWISE ? RLX_LAYOUT_DW16 : RLX_LAYOUT_CONV_16I16O;
+}
+
 /* Packed weights of the op; dims are the logical ones. */
-static rlx_value_t *weight_pack(rlx_builder_t *builder, const rlx_op_t *op, const conv_shape_t *s, rlx_conv_form_t form, const rlx_conv_geometry_t *g)
+static rlx_value_t *weight_pack(rlx_builder_t *builder, const rlx_op_t *op, const conv_shape_t *s, rlx_conv_form_t form,
+                                const rlx_conv_geometry_t *g)
 {
     rlx_pack_conv_t pack = {.group = s->group, .channels = s->channels / s->group, .outputs = s->outputs / s->group,
-                            .kernel = {s->kernel[0], s->kernel[1]}, .stride = {g->stride[0], g->stride[1]}, .dilation = {g->dilation[0], g->dilation[1]}};
+                            .kernel = {s->kernel[0], s->kernel[1]}, .stride = {g->stride[0], g->stride[1]},
+                            .dilation = {g->dilation[0], g->dilation[1]}};
     int64_t dims[RLX_RANK_MAX], floats = rlx_pack_conv_floats(&pack);
-    rlx_layout_t layout = form == RLX_CONV_FIRST ? RLX_LAYOUT_CONV_16O : form == RLX_CONV_DEPTHWISE ? RLX_LAYOUT_DW16 : RLX_LAYOUT_CONV_16I16O;
+    rlx_layout_t layout = layout_of(form);
     const float *w = op->in[1]->data;
     rlx_value_t *made;
     float *packed;
@@ -132,7 +146,9 @@ static rlx_conv_blocking_t blocking_of(rlx_graph_t *graph, const rlx_conv_geomet
         return rlx_conv_blocking_first(graph, g, channels);
     if (form == RLX_CONV_DEPTHWISE)
         return rlx_conv_blocking_depthwise(graph, g);
-    return form == RLX_CONV_TRANSPOSE ? rlx_conv_blocking_transpose(graph, g, channels, outputs) : rlx_conv_blocking_direct(graph, g, channels, outputs);
+    if (form == RLX_CONV_TRANSPOSE)
+        return rlx_conv_blocking_transpose(graph, g, channels, outputs);
+    return rlx_conv_blocking_direct(graph, g, channels, outputs);
 }
 
 static rlx_expr_t flops_of(rlx_graph_t *graph, const rlx_op_t *op, const conv_shape_t *s)
@@ -146,7 +162,8 @@ static rlx_expr_t flops_of(rlx_graph_t *graph, const rlx_op_t *op, const conv_sh
     return rlx_expr_mul(graph->exprs, count, rlx_expr_const(graph->exprs, per_position));
 }
 
-static void operands_add(rlx_builder_t *builder, rlx_step_t *step, const rlx_op_t *op, const conv_shape_t *s, rlx_conv_form_t form, const rlx_conv_geometry_t *g)
+static void operands_add(rlx_builder_t *builder, rlx_step_t *step, const rlx_op_t *op, const conv_shape_t *s, rlx_conv_form_t form,
+                         const rlx_conv_geometry_t *g)
 {
     rlx_step_in(step, op->in[0]);
     rlx_step_in(step, weight_pack(builder, op, s, form, g));
@@ -154,7 +171,8 @@ static void operands_add(rlx_builder_t *builder, rlx_step_t *step, const rlx_op_
     rlx_step_out(step, op->out[0]);
 }
 
-static rlx_status_t lower_depthwise(rlx_builder_t *builder, const rlx_op_t *op, const conv_shape_t *s, const rlx_conv_geometry_t *g, rlx_diag_t *diag)
+static rlx_status_t lower_depthwise(rlx_builder_t *builder, const rlx_op_t *op, const conv_shape_t *s, const rlx_conv_geometry_t *g,
+                                    rlx_diag_t *diag)
 {
     rlx_graph_t *graph = rlx_builder_graph(builder);
     rlx_exprs_t *e = graph->exprs;

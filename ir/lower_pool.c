@@ -8,7 +8,8 @@ bool rlx_pool_wants_c16(const rlx_graph_t *graph, const rlx_op_t *op)
 {
     int64_t channels;
 
-    return op->in[0]->dtype == RLX_F32 && op->in[0]->rank >= 3 && op->in[0]->rank <= 4 && (op->n_out < 2 || op->out[1] == NULL) && op->out[0] != NULL &&
+    return op->in[0]->dtype == RLX_F32 && op->in[0]->rank >= 3 && op->in[0]->rank <= 4 && (op->n_out < 2 || op->out[1] == NULL) &&
+        op->out[0] != NULL &&
            rlx_expr_is_const(graph->exprs, op->in[0]->dims[1], &channels) && channels > 0;
 }
 

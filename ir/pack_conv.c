@@ -63,9 +63,12 @@ void rlx_pack_conv_transpose(const rlx_pack_conv_t *p, const float *w, float *ou
         for (int64_t o = 0; o < p->outputs; o += 16)
             for (int64_t pair = 0; pair < pairs; ++pair)
                 for (int64_t block = 0; block < p->channels; block += 16)
-                    for (int64_t cell = 0; cell < cells; ++cell)
-                        for (int64_t c = block; cell_in_remainder(p, cell, pair / p->stride[1], pair % p->stride[1]) && c < block + 16 && c < p->channels; ++c)
+                    for (int64_t cell = 0; cell < cells; ++cell) {
+                        if (!cell_in_remainder(p, cell, pair / p->stride[1], pair % p->stride[1]))
+                            continue;
+                        for (int64_t c = block; c < block + 16 && c < p->channels; ++c)
                             out = lanes_write(out, w + c * p->outputs * cells + cell, cells, o, p->outputs);
+                    }
 }
 
 void rlx_pack_conv_bias(const float *bias, int64_t count, float *out)

@@ -1,5 +1,5 @@
-/* Offline packing of convolution weights into the layouts of base/tensor.h. Pure functions on arrays; the caller owns both. Lanes past the last output
- * channel are zero. Sizes in floats come from rlx_pack_conv_floats. */
+/* Offline packing of convolution weights into the layouts of base/tensor.h. Pure functions on arrays; the caller owns both. Lanes past
+ * the last output channel are zero. Sizes in floats come from rlx_pack_conv_floats. */
 #ifndef RLX_IR_PACK_CONV_H
 #define RLX_IR_PACK_CONV_H
 
@@ -17,7 +17,8 @@ void rlx_pack_conv_16i16o(const rlx_pack_conv_t *pack, const float *w, float *ou
 void rlx_pack_conv_16o(const rlx_pack_conv_t *pack, const float *w, float *out);
 /* [group][1][kernel...] to RLX_LAYOUT_DW16; outputs and channels are 1. The size is 16 * ceil(group / 16) * kernel cells. */
 void rlx_pack_conv_dw16(const rlx_pack_conv_t *pack, const float *w, float *out);
-/* [group * channels][outputs][kernel...] to the order of kernels/conv_transpose_c16.c: per output block the remainder pairs, each as 16I16O. */
+/* [group * channels][outputs][kernel...] to the order of kernels/conv_transpose_c16.c: per output block the
+ * remainder pairs, each as 16I16O. */
 void rlx_pack_conv_transpose(const rlx_pack_conv_t *pack, const float *w, float *out);
 /* `count` floats, then zeros to a multiple of 16. */
 void rlx_pack_conv_bias(const float *bias, int64_t count, float *out);

@@ -29,7 +29,8 @@ static rlx_expr_t window_travel(rlx_graph_t *graph, const rlx_conv_geometry_t *g
 }
 
 /* Windows along axis i; with ceil mode a last partial window counts when it starts before the end padding. */
-static rlx_status_t window_count(rlx_graph_t *graph, const rlx_op_t *op, const rlx_conv_geometry_t *g, int i, bool ceil_mode, rlx_expr_t *out, rlx_diag_t *diag)
+static rlx_status_t window_count(rlx_graph_t *graph, const rlx_op_t *op, const rlx_conv_geometry_t *g, int i, bool ceil_mode,
+                                 rlx_expr_t *out, rlx_diag_t *diag)
 {
     rlx_exprs_t *e = graph->exprs;
     rlx_expr_t travel = window_travel(graph, g, i), stride = num(graph, g->stride[i]), count, limit;
@@ -56,13 +57,15 @@ static rlx_status_t channels_check(rlx_graph_t *graph, rlx_op_t *op, int64_t *ou
         return rlx_shape_fail(diag, op, RLX_E_ONNX_NODE, "group is %lld, it must be at least 1", (long long)group);
     RLX_TRY(rlx_shape_need_same_dtype(op, 0, 1, diag));
     if (out_axis == 0 && rlx_expr_is_const(graph->exprs, weight->dims[0], &outputs) && outputs % group != 0)
-        return rlx_shape_fail(diag, op, RLX_E_ONNX_NODE, "%lld output channels cannot be split into %lld groups", (long long)outputs, (long long)group);
+        return rlx_shape_fail(diag, op, RLX_E_ONNX_NODE, "%lld output channels cannot be split into %lld groups", (long long)outputs,
+                              (long long)group);
     *out_group = group;
     if (out_axis == 0)
         return rlx_shape_require_equal(graph, op, op->in[0]->dims[1], rlx_expr_mul(graph->exprs, weight->dims[1], num(graph, group)),
                                        "input channels and weight channels times group", diag);
     RLX_TRY(rlx_shape_require_equal(graph, op, op->in[0]->dims[1], weight->dims[0], "input channels and weight", diag));
-    return rlx_shape_require_equal(graph, op, rlx_expr_binary(graph->exprs, RLX_EXPR_MOD, weight->dims[0], num(graph, group)), num(graph, 0),
+    return rlx_shape_require_equal(graph, op, rlx_expr_binary(graph->exprs, RLX_EXPR_MOD, weight->dims[0], num(graph, group)),
+                                   num(graph, 0),
                                    "the remainder of input channels by group and zero", diag);
 }
 

@@ -1,9 +1,10 @@
 /* conv_c16: direct convolution on blocked activations, f32, any kernel, stride, dilation and padding, groups of whole blocks.
  *
- * Same bits as conv_plain: the order per output is the register tile's (conv_tile.h); everything here only decides what is near. One tile of
- * work is a block of output rows times a range of output-channel blocks. Its input rows are first gathered into scratch (conv_gather.h), so
- * that padding, stride and dilation are gone from the inner loops and neighbouring outputs read neighbouring pixels; a 1x1 convolution of stride 1 reads
- * its input in place. Then, for each one or two output blocks, for each chunk of weights that fits the first cache, all pixels pass. */
+ * Same bits as conv_plain: the order per output is the register tile's (conv_tile.h); everything here only decides what is near. One
+ * tile of work is a block of output rows times a range of output-channel blocks. Its input rows are first gathered into scratch
+ * (conv_gather.h), so that padding, stride and dilation are gone from the inner loops and neighbouring outputs read neighbouring
+ * pixels; a 1x1 convolution of stride 1 reads its input in place. Then, for each one or two output blocks, for each chunk of weights
+ * that fits the first cache, all pixels pass. */
 #include "kernels/conv_gather.h"
 #include "kernels/conv_tile.h"
 
@@ -82,7 +83,8 @@ RLX_KERNEL_ENTRY(conv_c16)
     const rlx_conv_window_t *win = &p->window;
     int64_t blocks_in = (p->channels + 15) / 16, blocks_out = (p->outputs + 15) / 16, per_group = p->outputs / p->group;
     int64_t group_blocks = p->group == 1 ? blocks_out : per_group / 16, ranges = (group_blocks + p->blocks - 1) / p->blocks;
-    int64_t row_blocks = (win->out[1] + p->rows - 1) / p->rows, in_plane = win->in[1] * win->in[2] * 16, out_plane = win->out[1] * win->out[2] * 16;
+    int64_t row_blocks = (win->out[1] + p->rows - 1) / p->rows;
+    int64_t in_plane = win->in[1] * win->in[2] * 16, out_plane = win->out[1] * win->out[2] * 16;
     conv_finish_t finish;
     conv_work_t work = {.p = p, .channels = p->channels / p->group, .finish = &finish};
     int64_t held = -1; /* which (image, group, row block) scratch holds */
@@ -91,11 +93,12 @@ RLX_KERNEL_ENTRY(conv_c16)
     work.w_block = work.channels * win->kernel[1] * win->kernel[2] * 16;
     for (int64_t tile = tile_begin; tile < tile_end; tile++) {
         int64_t range = tile % ranges, place = tile / ranges, row = place % row_blocks * p->rows, image = place / row_blocks;
-        int64_t n = image / p->group, g = image % p->group, end = (range + 1) * p->blocks < group_blocks ? (range + 1) * p->blocks : group_blocks;
+        int64_t n = image / p->group, g = image % p->group, end = conv_gather_least((range + 1) * p->blocks, group_blocks);
 
         work.rows = row + p->rows < win->out[1] ? p->rows : win->out[1] - row;
         if (held != place)
-            conv_gather(win, (const float *)args->in[0].base + (n * blocks_in + g * (work.channels / 16)) * in_plane, (work.channels + 15) / 16, row,
+            conv_gather(win, (const float *)args->in[0].base + (n * blocks_in + g * (work.channels / 16)) * in_plane,
+                        (work.channels + 15) / 16, row,
                         work.rows, args->scratch, &work.source);
         held = place;
         work.w = (const float *)args->in[1].base + g * group_blocks * work.w_block;

@@ -1,5 +1,6 @@
-/* col2im: adds the columns of a block matrix back into an image. Row-major. An image cell is the sum, from +0, over kernel cells in row-major order,
- * of the element of the block that covers it through that cell. f32 sums (f64 for f64), rounded once. One tile is one plane of the image. */
+/* col2im: adds the columns of a block matrix back into an image. Row-major. An image cell is the sum, from +0, over kernel cells in
+ * row-major order, of the element of the block that covers it through that cell. f32 sums (f64 for f64), rounded once. One tile is one
+ * plane of the image. */
 #include "kernels/number.h"
 #include "kernels/window.h"
 

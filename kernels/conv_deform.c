@@ -1,8 +1,8 @@
 /* deform_conv: convolution whose taps are moved by offsets, sampled bilinearly, and scaled by a mask. Row-major, two spatial axes.
  *
- * A tap at (h, w) blends the four cells around it; cells outside the input are 0, and a tap at or beyond one cell outside is 0. Weights of the blend:
- * (1 - fh)(1 - fw), (1 - fh) fw, fh (1 - fw), fh fw, added in that order. The chain of an output is conv_plain's. f32 (f64 for f64), one rounding
- * at the end. One tile is one row of the output. */
+ * A tap at (h, w) blends the four cells around it; cells outside the input are 0, and a tap at or beyond one cell outside is 0.
+ * Weights of the blend: (1 - fh)(1 - fw), (1 - fh) fw, fh (1 - fw), fh fw, added in that order. The chain of an output is
+ * conv_plain's. f32 (f64 for f64), one rounding at the end. One tile is one row of the output. */
 #include "kernels/number.h"
 #include "kernels/window.h"
 
@@ -12,7 +12,8 @@ typedef struct deform_place {
     int64_t n, o, oh, ow;
 } deform_place_t;
 
-static int64_t operand_at(const rlx_deform_conv_params_t *p, int64_t n, int64_t group, int64_t cell, int64_t per_cell, int64_t oh, int64_t ow)
+static int64_t operand_at(const rlx_deform_conv_params_t *p, int64_t n, int64_t group, int64_t cell, int64_t per_cell, int64_t oh,
+                          int64_t ow)
 {
     int64_t cells = p->window.kernel[1] * p->window.kernel[2];
 
@@ -53,6 +54,12 @@ static int64_t operand_at(const rlx_deform_conv_params_t *p, int64_t n, int64_t 
                               (A)rlx_window_cell(&p->window, 2, at->ow, kw) + dw);                                                   \
         return mask == NULL ? v : v * value_##suffix(p->dtype, mask, operand_at(p, at->n, group, cell, 1, at->oh, at->ow));          \
     }                                                                                                                                \
+    static A weight_##suffix(const deform_place_t *at, int64_t c, int64_t cell)                                                      \
+    {                                                                                                                                \
+        const rlx_deform_conv_params_t *p = at->p;                                                                                   \
+        int64_t per_group = p->channels / p->group;                                                                                  \
+        return value_##suffix(p->dtype, at->args->in[1].base, (at->o * per_group + c) * p->window.kernel[1] * p->window.kernel[2] + cell); \
+    }                                                                                                                                \
     static A output_##suffix(const deform_place_t *at)                                                                               \
     {                                                                                                                                \
         const rlx_deform_conv_params_t *p = at->p;                                                                                   \
@@ -63,7 +70,7 @@ static int64_t operand_at(const rlx_deform_conv_params_t *p, int64_t n, int64_t 
             for (int64_t cell = 0; cell < kernel[1] * kernel[2]; cell++)                                                             \
                 for (int64_t c = block; c < block + 16 && c < per_group; c++)                                                        \
                     acc = fma(tap_##suffix(at, first + c, cell / kernel[2], cell % kernel[2]),                                       \
-                              value_##suffix(p->dtype, at->args->in[1].base, (at->o * per_group + c) * kernel[1] * kernel[2] + cell), acc); \
+                              weight_##suffix(at, c, cell), acc);                                                              \
         return acc;                                                                                                                  \
     }
 DEFORM_DEFINE(float, f32, rlx_number_load_f32, __builtin_fmaf)
@@ -76,7 +83,8 @@ RLX_KERNEL_ENTRY(deform_conv)
 
     for (int64_t tile = tile_begin; tile < tile_end; tile++)
         for (int64_t ow = 0; ow < out[2]; ow++) {
-            deform_place_t at = {.p = p, .args = args, .n = tile / out[1] / p->outputs, .o = tile / out[1] % p->outputs, .oh = tile % out[1], .ow = ow};
+            deform_place_t at = {.p = p, .args = args, .n = tile / out[1] / p->outputs, .o = tile / out[1] % p->outputs,
+                                 .oh = tile % out[1], .ow = ow};
 
             if (p->dtype == RLX_KD_F64) {
                 double v = output_f64(&at);

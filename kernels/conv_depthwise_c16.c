@@ -1,8 +1,9 @@
 /* conv_depthwise_c16: one filter per channel, on blocked activations, f32, any kernel, stride, dilation and padding.
  *
- * Same bits as conv_plain: one fma per kernel cell in row-major order, from the bias; cells outside the input are +0 factors. One tile of work is a
- * block of output rows of one channel block, cut into runs of several pixels, straight on the input. Runs that cross the input's left or right edge are
- * *checked*: each column's address is chosen between the input and a vector of zeros. Weights: RLX_LAYOUT_DW16. */
+ * Same bits as conv_plain: one fma per kernel cell in row-major order, from the bias; cells outside the input are +0 factors. One tile
+ * of work is a block of output rows of one channel block, cut into runs of several pixels, straight on the input. Runs that cross the
+ * input's left or right edge are *checked*: each column's address is chosen between the input and a vector of zeros. Weights:
+ * RLX_LAYOUT_DW16. */
 #include "kernels/conv_finish.h"
 #include "kernels/window.h"
 

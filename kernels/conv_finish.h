@@ -1,5 +1,6 @@
-/* The epilogue of the blocked convolutions. Its usual beginning, a residual and a clamp (relu is a clamp), is applied in registers before results are
- * stored; what remains runs over stored results while they are near. Same bits either way: kernels/epilogue.h defines each step. */
+/* The epilogue of the blocked convolutions. Its usual beginning, a residual and a clamp (relu is a clamp), is applied in registers
+ * before results are stored; what remains runs over stored results while they are near. Same bits either way: kernels/epilogue.h
+ * defines each step. */
 #ifndef RLX_KERNELS_CONV_FINISH_H
 #define RLX_KERNELS_CONV_FINISH_H
 

@@ -2,8 +2,9 @@
  *
  * The result is described by a conv_source_t: output pixel (row, column) meets kernel cell k at
  *     x + block * block_step + tap[k] + (row * pitch + column) * 16.
- * Two forms. Rows: every input column once, columns of equal remainder by the stride together; pitch is the padded row. Flat: one copy per kernel
- * column, pitch is the output width, so that pixels run on across rows (small maps). The taps are stored in scratch before the pixels. */
+ * Two forms. Rows: every input column once, columns of equal remainder by the stride together; pitch is the padded row. Flat: one copy
+ * per kernel column, pitch is the output width, so that pixels run on across rows (small maps). The taps are stored in scratch before the
+ * pixels. */
 #ifndef RLX_KERNELS_CONV_GATHER_H
 #define RLX_KERNELS_CONV_GATHER_H
 
@@ -84,7 +85,8 @@ static inline void conv_gather_taps(const rlx_conv_window_t *w, const conv_gathe
 }
 
 /* Rows [row, row + rows) of the output; `x` is the first of `blocks` input blocks. */
-static inline void conv_gather(const rlx_conv_window_t *w, const float *x, int64_t blocks, int64_t row, int64_t rows, void *scratch, conv_source_t *out)
+static inline void conv_gather(const rlx_conv_window_t *w, const float *x, int64_t blocks, int64_t row, int64_t rows, void *scratch,
+                               conv_source_t *out)
 {
     conv_gather_shape_t s = conv_gather_shape(w, rows);
     int64_t taps = w->kernel[1] * w->kernel[2], plane = w->in[1] * w->in[2] * 16;

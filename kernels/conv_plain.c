@@ -1,7 +1,7 @@
 /* conv_plain: the definition of convolution. Row-major, one to three spatial axes, any group, stride and dilation.
  *
- * Each output is one fma chain that starts from the bias: input channels in blocks of 16 (inside the group), then kernel depth, row, column,
- * then the channel inside the block. One tile is one row of the output; its accumulators live in scratch. */
+ * Each output is one fma chain that starts from the bias: input channels in blocks of 16 (inside the group), then kernel depth, row,
+ * column, then the channel inside the block. One tile is one row of the output; its accumulators live in scratch. */
 #include "kernels/conv_tap.h"
 #include "kernels/epilogue.h"
 
@@ -30,7 +30,8 @@ static void row_add(const conv_row_t *r, int64_t c_begin, int64_t c_end, int64_t
 
         rlx_window_range(tap.x_first, tap.x_step, inside ? win->in[2] : 0, tap.n, &tap.lo, &tap.hi);
         for (int64_t c = c_begin; c < c_end; c++)
-            conv_tap_add(r->p->dtype, &tap, r->acc, r->x, (r->x_plane + c) * in_plane + in_row, r->w, (r->o * per_group + c) * kernel_cells + cell);
+            conv_tap_add(r->p->dtype, &tap, r->acc, r->x, (r->x_plane + c) * in_plane + in_row, r->w,
+                         (r->o * per_group + c) * kernel_cells + cell);
     }
 }
 

@@ -1,5 +1,5 @@
-/* One tap of a plain convolution: one weight times a run of input cells, added to a run of accumulators with fma. f64 accumulates in f64, all
- * other types in f32. Cells outside the input are +0 factors that take part like any other. Used by conv_plain.c and
+/* One tap of a plain convolution: one weight times a run of input cells, added to a run of accumulators with fma. f64 accumulates in
+ * f64, all other types in f32. Cells outside the input are +0 factors that take part like any other. Used by conv_plain.c and
  * conv_transpose_plain.c, which own the order of taps. */
 #ifndef RLX_KERNELS_CONV_TAP_H
 #define RLX_KERNELS_CONV_TAP_H

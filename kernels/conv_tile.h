@@ -1,8 +1,8 @@
 /* The register tile of the direct convolutions: n pixels x nb blocks of 16 output channels, all in registers while the reduction runs.
  *
- * Invariant: every output takes one fma per (input block, kernel cell, channel of the block), in that order, whatever the tile and however the
- * input blocks are cut into chunks (a chunk starts from what the last one stored). Pixels lie 16 floats apart, so one pointer serves all.
- * 512-bit targets: up to 14 pixels x 32 channels or 28 x 16; others: up to 6 x 16. Body: conv_tile.c. */
+ * Invariant: every output takes one fma per (input block, kernel cell, channel of the block), in that order, whatever the tile and
+ * however the input blocks are cut into chunks (a chunk starts from what the last one stored). Pixels lie 16 floats apart, so one
+ * pointer serves all. 512-bit targets: up to 14 pixels x 32 channels or 28 x 16; others: up to 6 x 16. Body: conv_tile.c. */
 #ifndef RLX_KERNELS_CONV_TILE_H
 #define RLX_KERNELS_CONV_TILE_H
 

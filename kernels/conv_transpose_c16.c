@@ -1,9 +1,11 @@
-/* conv_transpose_c16: transposed convolution on blocked activations, f32, any kernel, stride, dilation and padding, groups of whole blocks.
+/* conv_transpose_c16: transposed convolution on blocked activations, f32, any kernel, stride, dilation and padding, groups of whole
+ * blocks.
  *
- * Same bits as conv_transpose_plain. With oh + pad = q * stride + r, output rows of one remainder r form a convolution of stride 1 over
- * the kernel rows kh with kh * dilation = d * stride + r, reading input row q - d; columns alike. One tile is a block of q rows times a range of
- * output-channel blocks; the input rows are gathered once with their padding, then every remainder pair runs the register tile over them.
- * Weights: per output block the remainder pairs in row-major order, each as RLX_LAYOUT_CONV_16I16O of its own kernel cells. */
+ * Same bits as conv_transpose_plain. With oh + pad = q * stride + r, output rows of one remainder r form a convolution of stride 1
+ * over the kernel rows kh with kh * dilation = d * stride + r, reading input row q - d; columns alike. One tile is a block of q rows
+ * times a range of output-channel blocks; the input rows are gathered once with their padding, then every remainder pair runs the
+ * register tile over them. Weights: per output block the remainder pairs in row-major order, each as RLX_LAYOUT_CONV_16I16O of its own
+ * kernel cells. */
 #include "kernels/conv_gather.h"
 #include "kernels/conv_tile.h"
 
@@ -42,7 +44,8 @@ static void rows_gather(transpose_work_t *work, const float *x, float *to)
         for (int64_t r = 0; r < rows; r++, to += work->pitch * 16) {
             int64_t ih = work->q - work->h.reach + r;
 
-            conv_gather_row(to, rlx_window_inside(w, 1, ih) ? x + ih * w->in[2] * 16 : NULL, work->w.first - work->w.reach, 1, work->pitch, w->in[2]);
+            conv_gather_row(to, rlx_window_inside(w, 1, ih) ? x + ih * w->in[2] * 16 : NULL, work->w.first - work->w.reach, 1,
+                            work->pitch, w->in[2]);
         }
 }
 
@@ -98,8 +101,10 @@ static void rows_finish(const transpose_work_t *work, float *y)
 static void blocks_run(const transpose_work_t *work, int64_t nb, const float *w, int64_t w_block, const float *start, float *y)
 {
     const rlx_conv_window_t *win = &work->p->window;
-    conv_tile_t tile = {.tap = work->tap, .blocks = work->channels / 16, .tail = work->channels % 16, .block_step = work->block_step, .w = w,
-                        .w_step = w_block, .start = start, .y_pixel = win->stride[2] * 16, .y_block = win->out[1] * win->out[2] * 16, .prefetch = w,
+    conv_tile_t tile = {.tap = work->tap, .blocks = work->channels / 16, .tail = work->channels % 16, .block_step = work->block_step,
+                        .w = w,
+                        .w_step = w_block, .start = start, .y_pixel = win->stride[2] * 16, .y_block = win->out[1] * win->out[2] * 16,
+                            .prefetch = w,
                         .clamp = work->finish->clamp, .lo = work->finish->lo, .hi = work->finish->hi};
 
     for (int64_t rh = 0; rh < win->stride[1]; rh++)
@@ -122,7 +127,8 @@ RLX_KERNEL_ENTRY(conv_transpose_c16)
     const rlx_conv_c16_params_t *p = (const rlx_conv_c16_params_t *)args->param;
     const rlx_conv_window_t *win = &p->window;
     conv_finish_t finish;
-    transpose_work_t work = {.p = p, .finish = &finish, .h = axis_of(win, 1), .w = axis_of(win, 2), .tap = args->scratch, .channels = p->channels / p->group};
+    transpose_work_t work = {.p = p, .finish = &finish, .h = axis_of(win, 1), .w = axis_of(win, 2), .tap = args->scratch,
+                             .channels = p->channels / p->group};
     int64_t blocks_in = (p->channels + 15) / 16, blocks_out = (p->outputs + 15) / 16, cells = win->kernel[1] * win->kernel[2];
     int64_t group_blocks = p->group == 1 ? blocks_out : p->outputs / p->group / 16, ranges = (group_blocks + p->blocks - 1) / p->blocks;
     int64_t row_blocks = (work.h.count + p->rows - 1) / p->rows, w_block = work.channels * cells * 16, held = -1;

@@ -1,7 +1,7 @@
 /* conv_transpose_plain: the definition of transposed convolution. Row-major, weights [channels, outputs / group, kernel...].
  *
- * Output cell o takes input cell i through kernel cell k when o = i * stride + k * dilation - pad. A kernel cell for which no such integer i
- * exists is not part of the chain; one for which i lies outside the input is a +0 factor. Order as in conv_plain. */
+ * Output cell o takes input cell i through kernel cell k when o = i * stride + k * dilation - pad. A kernel cell for which no such
+ * integer i exists is not part of the chain; one for which i lies outside the input is a +0 factor. Order as in conv_plain. */
 #include "kernels/conv_tap.h"
 #include "kernels/epilogue.h"
 

@@ -1,6 +1,6 @@
-/* avg_pool: the definition of average pooling. Row-major. The cells of a window that lie in the input are added in row-major order, from +0, in f32
- * (f64 for f64); the sum is divided by the number of cells: those in the input, or with count_include_pad those in the padded input.
- * Cells that ceil mode puts beyond the declared padding never count. One tile is one plane. */
+/* avg_pool: the definition of average pooling. Row-major. The cells of a window that lie in the input are added in row-major order,
+ * from +0, in f32 (f64 for f64); the sum is divided by the number of cells: those in the input, or with count_include_pad those in the
+ * padded input. Cells that ceil mode puts beyond the declared padding never count. One tile is one plane. */
 #include "kernels/number.h"
 #include "kernels/window.h"
 

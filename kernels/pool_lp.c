@@ -1,6 +1,6 @@
-/* lp_pool: the definition of p-norm pooling. Row-major. The cells of a window that lie in the input enter a sum from +0 in row-major order, in f32 (f64 for
- * f64): |x| for p = 1, x * x by fma for p = 2, else the p-th power of |x| by repeated multiplication; the result is the p-th root of the sum.
- * One tile is one plane. */
+/* lp_pool: the definition of p-norm pooling. Row-major. The cells of a window that lie in the input enter a sum from +0 in row-major
+ * order, in f32 (f64 for f64): |x| for p = 1, x * x by fma for p = 2, else the p-th power of |x| by repeated multiplication; the
+ * result is the p-th root of the sum. One tile is one plane. */
 #include "kernels/math.h"
 #include "kernels/number.h"
 #include "kernels/window.h"

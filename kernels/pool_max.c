@@ -1,7 +1,7 @@
 /* max_pool: the definition of max pooling, with the index of the first maximum. Row-major.
  *
- * Cells of a window are visited in row-major order; a cell replaces the maximum when it is greater, or is NaN and the maximum is not. A window
- * without any cell gives the lowest value and index -1. One tile is one plane. Every supported type is exact in double. */
+ * Cells of a window are visited in row-major order; a cell replaces the maximum when it is greater, or is NaN and the maximum is not.
+ * A window without any cell gives the lowest value and index -1. One tile is one plane. Every supported type is exact in double. */
 #include "kernels/number.h"
 #include "kernels/window.h"
 

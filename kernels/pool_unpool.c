@@ -1,6 +1,6 @@
-/* max_unpool: zeros, and every input element at the cell its index names. Indices count cells of the unpooled tensor [planes, pooled...], which lies
- * at the origin of the output [planes, out...]. Of two elements with one index the later wins, so the order is serial: one tile.
- * An index outside sets the error word and is skipped. */
+/* max_unpool: zeros, and every input element at the cell its index names. Indices count cells of the unpooled tensor [planes,
+ * pooled...], which lies at the origin of the output [planes, out...]. Of two elements with one index the later wins, so the order is
+ * serial: one tile. An index outside sets the error word and is skipped. */
 #include "kernels/window.h"
 
 RLX_KERNEL_ENTRY(max_unpool)

@@ -2,8 +2,9 @@
  *
  *   bench_conv [--isa v3|v4] [--cold] [--seconds S] [FILTER]
  *
- * Each layer is lowered by the compiler (packing and blocking included) and its one step is run on one thread; the least time counts. --cold walks
- * through a large buffer before each run, so that weights come from memory as they do inside a network. FILTER selects layers by substring. */
+ * Each layer is lowered by the compiler (packing and blocking included) and its one step is run on one thread; the least time counts.
+ * --cold walks through a large buffer before each run, so that weights come from memory as they do inside a network. FILTER selects
+ * layers by substring. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -214,7 +215,8 @@ static void layer_run(const bench_t *bench, const layer_t *l, double *sum_second
     double seconds;
 
     rlx_value_dims_const(graph, op->out[0], out);
-    flops = 2ll * l->kernel * l->kernel * (l->c / l->group) * l->o * (l->kind == RLX_OP_conv_transpose ? l->size * l->size : out[2] * out[3]);
+    flops = 2ll * l->kernel * l->kernel * (l->c / l->group) * l->o * (l->kind == RLX_OP_conv_transpose ? l->size * l->size
+                                                                      : out[2] * out[3]);
     y = floats((out[1] + 15) / 16 * 16 * out[2] * out[3]);
     op->in[0]->layout = wants && !row_major ? RLX_LAYOUT_C16 : RLX_LAYOUT_ROW_MAJOR;
     op->out[0]->layout = wants ? RLX_LAYOUT_C16 : RLX_LAYOUT_ROW_MAJOR;
@@ -225,7 +227,8 @@ static void layer_run(const bench_t *bench, const layer_t *l, double *sum_second
     }
     seconds = step_time(bench, graph, builder.steps[0], x, y);
     if (l->kind == RLX_OP_conv || l->kind == RLX_OP_conv_transpose)
-        printf("%-30s %9.4f ms %8.1f GF/s %6.1f %%\n", l->name, seconds * 1e3, (double)flops / seconds * 1e-9, (double)flops / seconds * 1e-7 / bench->peak);
+        printf("%-30s %9.4f ms %8.1f GF/s %6.1f %%\n", l->name, seconds * 1e3, (double)flops / seconds * 1e-9,
+               (double)flops / seconds * 1e-7 / bench->peak);
     else
         printf("%-30s %9.4f ms\n", l->name, seconds * 1e3);
     *sum_seconds += seconds * l->resnet50;
@@ -251,7 +254,8 @@ static void image_run(bench_t *bench, const char *filter)
         if (filter == NULL || strstr(layers[i].name, filter) != NULL)
             layer_run(bench, &layers[i], &seconds, &flops);
     if (seconds > 0)
-        printf("ResNet-50's layers among these together: %.2f ms, %.1f GF/s, %.1f %%\n", seconds * 1e3, flops / seconds * 1e-9, flops / seconds * 1e-7 / bench->peak);
+        printf("ResNet-50's layers among these together: %.2f ms, %.1f GF/s, %.1f %%\n", seconds * 1e3, flops / seconds * 1e-9,
+               flops / seconds * 1e-7 / bench->peak);
     munmap(bench->code, bench->image->bytes);
 }
 

@@ -1,5 +1,6 @@
-/* Convolutions and pools: the blocked kernels have the bits of the plain ones, whatever the sizes, the build or the split of tiles. Each case has a random
- * epilogue and is lowered by the compiler, so packing and blocking are under test as well. Lanes past the last channel hold NaN: nothing may read them. */
+/* Convolutions and pools: the blocked kernels have the bits of the plain ones, whatever the sizes, the build or the split of tiles.
+ * Each case has a random epilogue and is lowered by the compiler, so packing and blocking are under test as well. Lanes past the last
+ * channel hold NaN: nothing may read them. */
 #include "tests/kernels/kernel_under_test.h"
 
 #include "ir/builder.h"
@@ -26,7 +27,7 @@ typedef struct conv_case {
     int64_t n, c, o, group, in[2], kernel[2], stride[2], dilation[2], pad[4], extra[2];
     int rank;
     bool bias, ceil_mode, count_pad;
-    int n_steps; /* of the epilogue */
+    int n_steps; /* of the epilogue; max_pool: whether there are NaN */
     float *x, *w, *b, *residual;
 } conv_case_t;
 
@@ -37,7 +38,8 @@ static int64_t w_floats(const conv_case_t *t)
     return per * t->kernel[0] * t->kernel[1];
 }
 
-static rlx_value_t *tensor(rlx_graph_t *graph, const char *name, const conv_case_t *t, int64_t d0, int64_t d1, const int64_t spatial[2], const float *data)
+static rlx_value_t *tensor(rlx_graph_t *graph, const char *name, const conv_case_t *t, int64_t d0, int64_t d1, const int64_t spatial[2],
+                           const float *data)
 {
     int64_t dims[4] = {d0, d1, spatial[0], spatial[1]};
     rlx_expr_t exprs[4];
@@ -46,7 +48,8 @@ static rlx_value_t *tensor(rlx_graph_t *graph, const char *name, const conv_case
         dims[2] = spatial[1];
     for (int i = 0; i < t->rank + 2; i++)
         exprs[i] = rlx_expr_const(graph->exprs, dims[i]);
-    return data != NULL ? rlx_graph_const(graph, name, RLX_F32, t->rank + 2, dims, data, true) : rlx_graph_input(graph, name, RLX_F32, t->rank + 2, exprs);
+    return data != NULL ? rlx_graph_const(graph, name, RLX_F32, t->rank + 2, dims, data, true)
+        : rlx_graph_input(graph, name, RLX_F32, t->rank + 2, exprs);
 }
 
 static rlx_op_t *case_op(rlx_graph_t *graph, const conv_case_t *t)
@@ -88,7 +91,8 @@ static rlx_op_t *case_op(rlx_graph_t *graph, const conv_case_t *t)
 /* A random epilogue; at most one step adds a tensor, which becomes the op's last operand. */
 static void epilogue_add(rlx_graph_t *graph, rlx_op_t *op, int n_steps)
 {
-    static const rlx_op_kind_t kinds[] = {RLX_OP_add, RLX_OP_relu, RLX_OP_clip, RLX_OP_hard_swish, RLX_OP_mul, RLX_OP_sub, RLX_OP_leaky_relu};
+    static const rlx_op_kind_t kinds[] = {RLX_OP_add, RLX_OP_relu, RLX_OP_clip, RLX_OP_hard_swish, RLX_OP_mul, RLX_OP_sub,
+                                          RLX_OP_leaky_relu};
     rlx_epilogue_t *epilogue = rlx_graph_alloc(graph, sizeof *epilogue);
     rlx_schedule_t *sched = rlx_op_schedule(graph, op);
 
@@ -101,7 +105,8 @@ static void epilogue_add(rlx_graph_t *graph, rlx_op_t *op, int n_steps)
         rlx_op_kind_t kind = kinds[i == 0 ? kernel_random(3) : kernel_random(7)];
         rlx_epilogue_step_t *step = &epilogue->steps[epilogue->n_steps++];
 
-        *step = (rlx_epilogue_step_t){.op = rlx_graph_op(graph, NULL, kind, "step", 1, &op->in[0], 1, &out), .scalar = 0.75f, .lo = -0.25f, .hi = 6,
+        *step = (rlx_epilogue_step_t){.op = rlx_graph_op(graph, NULL, kind, "step", 1, &op->in[0], 1, &out), .scalar = 0.75f,
+                                      .lo = -0.25f, .hi = 6,
                                       .running_is_second = kernel_random(2)};
         if (kind == RLX_OP_add || (kind == RLX_OP_sub && op->n_in == sched->n_operands)) {
             rlx_value_t **in = rlx_graph_alloc(graph, 4 * sizeof *in);
@@ -156,7 +161,19 @@ static float *block(const float *x, int64_t n, int64_t c, int64_t cells)
     return to;
 }
 
-static void blocked_expect(const conv_case_t *t, const char *build, const float *y, const float *expected, int64_t n, int64_t c, int64_t cells)
+static const char *case_text(const conv_case_t *t)
+{
+    static char text[256];
+
+    snprintf(text, sizeof text, "kind %d: n %d c %d o %d group %d in %dx%d kernel %dx%d stride %dx%d dilation %dx%d pad %d,%d,%d,%d rank %d",
+             (int)t->kind, (int)t->n, (int)t->c, (int)t->o, (int)t->group, (int)t->in[0], (int)t->in[1], (int)t->kernel[0], (int)t->kernel[1],
+             (int)t->stride[0], (int)t->stride[1], (int)t->dilation[0], (int)t->dilation[1], (int)t->pad[0], (int)t->pad[1], (int)t->pad[2],
+             (int)t->pad[3], t->rank);
+    return text;
+}
+
+static void blocked_expect(const conv_case_t *t, const char *build, const float *y, const float *expected, int64_t n, int64_t c,
+                           int64_t cells)
 {
     int64_t blocks = (c + 15) / 16;
 
@@ -165,11 +182,8 @@ static void blocked_expect(const conv_case_t *t, const char *build, const float 
         const float *got = &y[((image * blocks + channel / 16) * cells + cell) * 16 + channel % 16];
 
         if (memcmp(got, &expected[i], 4) != 0)
-            fail_msg("%s, kind %d: n %ld c %ld o %ld group %ld in %ldx%ld kernel %ldx%ld stride %ldx%ld dilation %ldx%ld pad %ld,%ld,%ld,%ld rank %d: "
-                     "output %ld of channel %ld is %a, expected %a", build, t->kind, (long)t->n, (long)t->c, (long)t->o, (long)t->group, (long)t->in[0],
-                     (long)t->in[1], (long)t->kernel[0], (long)t->kernel[1], (long)t->stride[0], (long)t->stride[1], (long)t->dilation[0],
-                     (long)t->dilation[1], (long)t->pad[0], (long)t->pad[1], (long)t->pad[2], (long)t->pad[3], t->rank, (long)cell, (long)channel,
-                     (double)*got, (double)expected[i]);
+            fail_msg("%s: %s: output %ld of channel %ld is %a, expected %a", build, case_text(t), (long)cell, (long)channel, (double)*got,
+                     (double)expected[i]);
     }
 }
 
@@ -185,6 +199,8 @@ static void case_check(conv_case_t *t)
     t->w = kernel_floats(pool ? 1 : w_floats(t));
     t->b = kernel_floats(t->o);
     t->b[0] = -0.0f;
+    for (int64_t i = 0; t->kind == RLX_OP_max_pool && t->n_steps != 0 && i < t->n * t->c * t->in[0] * t->in[1]; i += 1 + kernel_random(40))
+        t->x[i] = NAN;
     op = case_op(graph, t);
     assert_true(rlx_value_dims_const(graph, op->out[0], out));
     for (int i = 0; i < t->rank + 2; i++)
@@ -247,7 +263,8 @@ static void direct_has_the_bits_of_plain(void **state)
 {
     (void)state;
     for (int round = 0; round < 80; round++) {
-        conv_case_t t = {.kind = RLX_OP_conv, .c = pick_channels(), .o = kernel_random(4) == 0 ? 1 + kernel_random(9) : pick_channels(), .group = 1,
+        conv_case_t t = {.kind = RLX_OP_conv, .c = pick_channels(), .o = kernel_random(4) == 0 ? 1 + kernel_random(9) : pick_channels(),
+                         .group = 1,
                          .bias = kernel_random(2), .n_steps = (int)kernel_random(4)};
 
         spatial_pick(&t, 4, 3);
@@ -263,7 +280,8 @@ static void first_layer_has_the_bits_of_plain(void **state)
 {
     (void)state;
     for (int round = 0; round < 30; round++) {
-        conv_case_t t = {.kind = RLX_OP_conv, .c = 1 + kernel_random(4), .o = 5 + kernel_random(60), .group = 1, .bias = kernel_random(2), .n_steps = (int)kernel_random(4)};
+        conv_case_t t = {.kind = RLX_OP_conv, .c = 1 + kernel_random(4), .o = 5 + kernel_random(60), .group = 1,
+                         .bias = kernel_random(2), .n_steps = (int)kernel_random(4)};
 
         spatial_pick(&t, 7, 4);
         case_check(&t);
@@ -286,7 +304,8 @@ static void transpose_has_the_bits_of_plain(void **state)
 {
     (void)state;
     for (int round = 0; round < 50; round++) {
-        conv_case_t t = {.kind = RLX_OP_conv_transpose, .c = pick_channels(), .o = 1 + kernel_random(50), .group = 1, .bias = kernel_random(2), .n_steps = (int)kernel_random(4)};
+        conv_case_t t = {.kind = RLX_OP_conv_transpose, .c = pick_channels(), .o = 1 + kernel_random(50), .group = 1,
+                         .bias = kernel_random(2), .n_steps = (int)kernel_random(4)};
 
         spatial_pick(&t, 4, 3);
         for (int i = 0; i < 2; i++) {
@@ -303,8 +322,9 @@ static void pools_have_the_bits_of_plain(void **state)
 {
     (void)state;
     for (int round = 0; round < 60; round++) {
-        conv_case_t t = {.kind = round % 2 ? RLX_OP_max_pool : RLX_OP_avg_pool, .c = 1 + kernel_random(40), .group = 1, .ceil_mode = kernel_random(2),
-                         .count_pad = kernel_random(2)};
+        conv_case_t t = {.kind = round % 2 ? RLX_OP_max_pool : RLX_OP_avg_pool, .c = 1 + kernel_random(40), .group = 1,
+                         .ceil_mode = kernel_random(2),
+                         .count_pad = kernel_random(2), .n_steps = (int)kernel_random(2)};
 
         t.o = t.c;
         spatial_pick(&t, 4, 3);
