@@ -16,6 +16,14 @@ static rlx_expr_t units_per_tile(rlx_graph_t *graph, int64_t elements, rlx_expr_
     return rlx_expr_max(e, num(graph, 1), rlx_expr_floordiv(e, num(graph, elements), rlx_expr_max(e, num(graph, 1), work)));
 }
 
+/* Places of a plane fit 32 bits, whatever the request. */
+static bool is_small_plane(rlx_graph_t *graph, const rlx_value_t *x)
+{
+    rlx_expr_t plane = rlx_shape_product(graph, x->dims, 2, x->rank);
+
+    return plane >= 0 && rlx_expr_node(graph->exprs, plane)->max < INT32_MAX;
+}
+
 static rlx_status_t lower_grid_sample(rlx_builder_t *builder, const rlx_op_t *op, rlx_diag_t *diag)
 {
     rlx_graph_t *graph = rlx_builder_graph(builder);
@@ -28,8 +36,10 @@ static rlx_status_t lower_grid_sample(rlx_builder_t *builder, const rlx_op_t *op
                   : is_word(op, "padding_mode", "reflection") ? RLX_PAD_REFLECTION
                                                               : RLX_PAD_ZEROS;
     rlx_expr_t space = rlx_shape_product(graph, grid->dims, 1, grid->rank - 1), places = rlx_expr_mul(e, x->dims[0], space);
-    rlx_expr_t per_tile = units_per_tile(graph, 2048, x->dims[1]);
-    rlx_step_t *step = rlx_step_begin(builder, op, RLX_K_grid_sample, RLX_WORDS(rlx_grid_sample_params_t));
+    rlx_expr_t per_tile = rlx_expr_max(e, num(graph, 64), units_per_tile(graph, 2048, x->dims[1]));
+    bool fast =
+        x->dtype == RLX_F32 && rank == 2 && mode == RLX_RESIZE_LINEAR && rlx_builder_level(builder) > 1 && is_small_plane(graph, x);
+    rlx_step_t *step = rlx_step_begin(builder, op, fast ? RLX_K_grid_bilinear : RLX_K_grid_sample, RLX_WORDS(rlx_grid_sample_params_t));
 
     rlx_step_in(step, x);
     rlx_step_in(step, grid);

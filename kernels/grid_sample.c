@@ -2,89 +2,9 @@
  * weights are computed in the sampling type (f64 for f64 data, else f32); sums go along the width first, then height, then depth: w0 *
  * v0, then fma. A place outside reads 0, the border or its mirror image. A coordinate that is no number counts as far outside. */
 #include "kernels/abi.h"
+#include "kernels/grid_taps.h"
 #include "kernels/number.h"
 #include "kernels/params.h"
-
-/* Up to 4 places along one dimension; -1 reads zero. */
-typedef struct grid_taps {
-    int64_t index[4];
-    double weight[4];
-    int n;
-} grid_taps_t;
-
-#define FAR 1e9
-
-static double reflect(double x, double low, double high)
-{
-    double range = high - low, past = x < low ? low - x : x > high ? x - high : 0;
-
-    if (past == 0)
-        return x;
-    if (!(range > 0))
-        return low;
-    double turns = __builtin_floor(past / range), rest = past - turns * range;
-    int even = turns - 2 * __builtin_floor(turns / 2) == 0;
-    return (x < low) == even ? low + rest : high - rest;
-}
-
-/* An integer place, padded. */
-static int64_t padded(const rlx_grid_sample_params_t *p, double i, int64_t extent, double low, double high)
-{
-    if (p->padding == RLX_PAD_REFLECTION)
-        i = reflect(i, low, high);
-    else if (p->padding == RLX_PAD_ZEROS && (i < 0 || i > (double)(extent - 1)))
-        return -1;
-    return i < 0 ? 0 : i > (double)(extent - 1) ? extent - 1 : (int64_t)i;
-}
-
-#define CUBIC_A (-0.75)
-#define rlx_number_round_f64(x) (x)
-
-/* Taps of normalised coordinate `n` along an extent. The arithmetic is that of T: the macro rounds where T is float. */
-#define GRID_TAPS(T, suffix)                                                                                                        \
-    static void grid_cubic_##suffix(T x, double *w)                                                                                 \
-    {                                                                                                                               \
-        T a = (T)CUBIC_A, y = 1 - x, x1 = x + 1, y1 = 2 - x;                                                                        \
-                                                                                                                                    \
-        w[0] = (double)(T)(((a * x1 - 5 * a) * x1 + 8 * a) * x1 - 4 * a);                                                           \
-        w[1] = (double)(T)(((a + 2) * x - (a + 3)) * x * x + 1);                                                                    \
-        w[2] = (double)(T)(((a + 2) * y - (a + 3)) * y * y + 1);                                                                    \
-        w[3] = (double)(T)(((a * y1 - 5 * a) * y1 + 8 * a) * y1 - 4 * a);                                                           \
-    }                                                                                                                               \
-                                                                                                                                    \
-    static grid_taps_t grid_taps_##suffix(const rlx_grid_sample_params_t *p, T n, int64_t extent)                                   \
-    {                                                                                                                               \
-        T length = (T)extent, low = p->align_corners ? 0 : (T)-0.5, high = p->align_corners ? length - 1 : length - (T)0.5;         \
-        T x = p->align_corners ? (n + 1) / 2 * (length - 1) : ((n + 1) * length - 1) / 2;                                           \
-        grid_taps_t taps = {.n = 1};                                                                                                \
-                                                                                                                                    \
-        if (!(x > (T)-FAR && x < (T)FAR))                                                                                           \
-            x = x > 0 ? (T)FAR : (T)-FAR;                                                                                           \
-        if (p->mode == RLX_RESIZE_NEAREST)                                                                                          \
-            x = (T)__builtin_rint((double)x);                                                                                       \
-        if ((x < low || x > high) && p->padding == RLX_PAD_BORDER)                                                                  \
-            x = x < 0 ? 0 : x > length - 1 ? length - 1 : x;                                                                        \
-        else if ((x < low || x > high) && p->padding == RLX_PAD_REFLECTION)                                                         \
-            x = (T)rlx_number_round_##suffix(reflect((double)x, (double)low, (double)high));                                        \
-        T first = (T)__builtin_floor((double)x);                                                                                    \
-        if (p->mode == RLX_RESIZE_NEAREST) {                                                                                        \
-            taps.weight[0] = 1;                                                                                                     \
-        } else if (p->mode == RLX_RESIZE_LINEAR) {                                                                                  \
-            taps.n = 2;                                                                                                             \
-            taps.weight[0] = (double)(T)(1 - (x - first));                                                                          \
-            taps.weight[1] = (double)(T)(x - first);                                                                                \
-        } else {                                                                                                                    \
-            taps.n = 4;                                                                                                             \
-            grid_cubic_##suffix(x - first, taps.weight);                                                                            \
-            first = first - 1;                                                                                                      \
-        }                                                                                                                           \
-        for (int t = 0; t < taps.n; t++)                                                                                            \
-            taps.index[t] = padded(p, (double)first + t, extent, (double)low, (double)high);                                        \
-        return taps;                                                                                                                \
-    }
-
-GRID_TAPS(float, f32)
-GRID_TAPS(double, f64)
 
 /* One output: sums along the width, height and depth of a plane at `base`. */
 #define GRID_SUM(T, suffix, fma_)                                                                                                   \
@@ -119,25 +39,6 @@ GRID_TAPS(double, f64)
 
 GRID_SUM(float, f32, __builtin_fmaf)
 GRID_SUM(double, f64, __builtin_fma)
-
-/* Coordinates of a grid place, last dimension first in the grid. */
-static void grid_place(const rlx_grid_sample_params_t *p, const void *grid, int64_t place, grid_taps_t taps[3])
-{
-    for (int d = 0; d < 3; d++) {
-        int64_t at = place * p->rank + 2 - d;
-        float narrow = 0;
-        taps[d] = (grid_taps_t){.n = 1, .weight = {1}};
-        if (d < 3 - p->rank)
-            continue;
-        if (p->grid_dtype == RLX_KD_F64) {
-            double wide = ((const double *)grid)[at];
-            taps[d] = p->dtype == RLX_KD_F64 ? grid_taps_f64(p, wide, p->in[d]) : grid_taps_f32(p, (float)wide, p->in[d]);
-            continue;
-        }
-        rlx_number_load_f32(p->grid_dtype, grid, at, 1, 1, &narrow);
-        taps[d] = p->dtype == RLX_KD_F64 ? grid_taps_f64(p, (double)narrow, p->in[d]) : grid_taps_f32(p, narrow, p->in[d]);
-    }
-}
 
 RLX_KERNEL_ENTRY(grid_sample)
 {

@@ -53,6 +53,9 @@ typedef struct rlx_grid_sample_params {
     int64_t in[3];
 } rlx_grid_sample_params_t;
 
+/* The same for f32 data of rank 2, mode linear, fewer than 2^31 elements a plane. */
+typedef rlx_grid_sample_params_t rlx_grid_bilinear_params_t;
+
 /* in: theta [batch, rank, rank + 1]. out: grid [batch, out..., rank]. Tile: one batch index. */
 typedef struct rlx_affine_grid_params {
     int64_t dtype, batch, rank, align_corners;

@@ -248,6 +248,36 @@ static void transform_equals_its_definition(void **state)
     }
 }
 
+static void bilinear_grid_has_the_bits_of_the_plain_one(void **state)
+{
+    (void)state;
+    for (int64_t round = 0; round < 60; round++) {
+        rlx_grid_sample_params_t p = {.dtype = 1, .grid_dtype = 1, .mode = RLX_RESIZE_LINEAR, .padding = round % 3,
+            .align_corners = kernel_random(2), .batch = 2, .channels = 1 + kernel_random(5), .rank = 2,
+            .out_space = 1 + kernel_random(200), .per_tile = 1 + kernel_random(90),
+            .in = {1, 2 + kernel_random(9), 2 + kernel_random(9)}};
+        int64_t n = 2 * p.channels * p.out_space, tiles = (2 * p.out_space + p.per_tile - 1) / p.per_tile;
+        float *x = kernel_floats(2 * p.channels * p.in[1] * p.in[2]), *grid = kernel_floats(4 * p.out_space), *want = kernel_floats(n);
+        float *got = kernel_floats(n);
+        rlx_operand_t in[2] = {{.base = x}, {.base = grid}}, out = {.base = want};
+
+        for (int64_t i = 0; i < 4 * p.out_space; i++)
+            grid[i] *= 1.5f;
+        assert_int_equal(kernel_run(&builds[0], RLX_K_grid_sample, in, &out, &p, tiles, 0), 0);
+        out.base = got;
+        for (int b = 0; b < n_builds; b++) {
+            assert_int_equal(kernel_run(&builds[b], RLX_K_grid_sample, in, &out, &p, tiles, 0), 0);
+            assert_memory_equal(got, want, (size_t)n * 4);
+            assert_int_equal(kernel_run(&builds[b], RLX_K_grid_bilinear, in, &out, &p, tiles, 0), 0);
+            assert_memory_equal(got, want, (size_t)n * 4);
+        }
+        free(x);
+        free(grid);
+        free(want);
+        free(got);
+    }
+}
+
 /* Hostile coordinates and indices stay inside the input and are reported. */
 static void hostile_places_are_safe(void **state)
 {
@@ -285,6 +315,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weighted_resizes_agree),          cmocka_unit_test(nearest_resizes_agree),
         cmocka_unit_test(tables_follow_the_definition),    cmocka_unit_test(transform_equals_its_definition),
+        cmocka_unit_test(bilinear_grid_has_the_bits_of_the_plain_one),
         cmocka_unit_test(hostile_places_are_safe),
     };
     return cmocka_run_group_tests(tests, find_builds, NULL);
