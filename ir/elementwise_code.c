@@ -43,7 +43,9 @@ bool rlx_ew_source_scalar(const rlx_ew_code_t *code, int32_t src, double *out_sc
     if (src < 0)
         return false;
     value = operand(code, src);
-    if (value->data == NULL || value->layout != RLX_LAYOUT_ROW_MAJOR || !rlx_expr_is(code->graph->exprs, rlx_value_count(code->graph, value), 1))
+    if (value->data == NULL || value->layout != RLX_LAYOUT_ROW_MAJOR)
+        return false;
+    if (!rlx_expr_is(code->graph->exprs, rlx_value_count(code->graph, value), 1))
         return false;
     switch (value->dtype) {
     case RLX_F32: *out_scalar = *(const float *)value->data; return true;

@@ -30,7 +30,10 @@ static int64_t immediate(rlx_map_class_t class_, double value)
 
 static int source(const ew_step_t *s, int k) { return rlx_ew_source(s->code, s->step->src[k]); }
 
-static int emit(const ew_step_t *s, rlx_map_op_t op, rlx_map_class_t class_, int x, int y) { return rlx_ew_emit(s->code, op, class_, x, y, RLX_EW_NONE, 0, 0); }
+static int emit(const ew_step_t *s, rlx_map_op_t op, rlx_map_class_t class_, int x, int y)
+{
+    return rlx_ew_emit(s->code, op, class_, x, y, RLX_EW_NONE, 0, 0);
+}
 
 static int emit_convert(const ew_step_t *s, int x, rlx_map_class_t from, rlx_dtype_t to)
 {
@@ -40,7 +43,8 @@ static int emit_convert(const ew_step_t *s, int x, rlx_map_class_t from, rlx_dty
 /* Source `k` as a number of class `class_`, which is the class of a wide type. */
 static int source_as(const ew_step_t *s, int k, rlx_map_class_t class_)
 {
-    static const rlx_dtype_t widest[] = {[RLX_MAP_F32] = RLX_F32, [RLX_MAP_F64] = RLX_F64, [RLX_MAP_I32] = RLX_I32, [RLX_MAP_I64] = RLX_I64, [RLX_MAP_U64] = RLX_U64};
+    static const rlx_dtype_t widest[] = {[RLX_MAP_F32] = RLX_F32, [RLX_MAP_F64] = RLX_F64, [RLX_MAP_I32] = RLX_I32,
+                                         [RLX_MAP_I64] = RLX_I64, [RLX_MAP_U64] = RLX_U64};
     rlx_map_class_t from = class_of(rlx_ew_source_dtype(s->code, s->step->src[k]));
 
     return from == class_ ? source(s, k) : emit_convert(s, source(s, k), from, widest[class_]);
@@ -116,9 +120,10 @@ static int step_immediate(const ew_step_t *s)
     for (int k = 1; k >= 0; --k) {
         rlx_map_op_t op = immediate_form(s->op->kind, k);
 
-        if (op == RLX_MAP_none || !rlx_ew_source_scalar(s->code, s->step->src[k], &scalar) || rlx_ew_source_scalar(s->code, s->step->src[1 - k], &scalar))
+        if (op == RLX_MAP_none || rlx_ew_source_scalar(s->code, s->step->src[1 - k], &scalar))
+            continue; /* two constants: the general form */
+        if (!rlx_ew_source_scalar(s->code, s->step->src[k], &scalar))
             continue;
-        rlx_ew_source_scalar(s->code, s->step->src[k], &scalar);
         return rlx_ew_emit(s->code, op, s->class_, source(s, 1 - k), RLX_EW_NONE, RLX_EW_NONE, immediate(s->class_, scalar), 0);
     }
     return RLX_EW_NONE;
@@ -195,7 +200,8 @@ static int step_clip(ew_step_t *s)
     s->may_leave_width = false;
     if (is_float_class(s->class_) && (!has_lo || rlx_ew_source_scalar(s->code, s->step->src[1], &lo)) &&
         (!has_hi || rlx_ew_source_scalar(s->code, s->step->src[2], &hi)))
-        return rlx_ew_emit(s->code, RLX_MAP_clip_imm, s->class_, source(s, 0), RLX_EW_NONE, RLX_EW_NONE, immediate(s->class_, lo), immediate(s->class_, hi));
+        return rlx_ew_emit(s->code, RLX_MAP_clip_imm, s->class_, source(s, 0), RLX_EW_NONE, RLX_EW_NONE, immediate(s->class_, lo),
+                           immediate(s->class_, hi));
     if (!has_lo && !has_hi)
         return emit(s, RLX_MAP_copy, s->class_, source(s, 0), RLX_EW_NONE);
     if (!has_hi)

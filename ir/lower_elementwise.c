@@ -132,9 +132,9 @@ static void put_code(rlx_step_t *step, int word, const rlx_ew_code_t *code)
     for (int i = 0; i < code->n_code; ++i) {
         const rlx_ew_instruction_t *in = &code->code[i];
         int at = word + i * RLX_WORDS(rlx_elementwise_code_t);
+        int x = slot_of(code, in->src[0]), y = slot_of(code, in->src[1]), z = slot_of(code, in->src[2]);
 
-        rlx_step_param_const(step, at, RLX_ELEMENTWISE_WORD(in->op, in->class_, in->slot, slot_of(code, in->src[0]), slot_of(code, in->src[1]),
-                                                            slot_of(code, in->src[2])));
+        rlx_step_param_const(step, at, RLX_ELEMENTWISE_WORD(in->op, in->class_, in->slot, x, y, z));
         rlx_step_param_const(step, at + 1, in->a);
         rlx_step_param_const(step, at + 2, in->b);
     }

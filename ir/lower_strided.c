@@ -1,4 +1,5 @@
-/* strided_copy steps. Axes of extent 1 vanish and contiguous neighbours merge, as far as expressions prove it, so that inner runs are long. */
+/* strided_copy steps. Axes of extent 1 vanish and contiguous neighbours merge, as far as expressions prove it, so that inner runs are
+ * long. */
 #include "ir/shape_common.h"
 #include "ir/strided.h"
 
@@ -52,8 +53,8 @@ static void merge_axes(const rlx_graph_t *graph, rlx_strided_t *s)
     }
 }
 
-/* A copy may take its axes in any order: the one contiguous in the input goes next to the last, where the kernel transposes tiles. True when
- * the copy is such a transpose. */
+/* A copy may take its axes in any order: the one contiguous in the input goes next to the last, where the kernel transposes tiles. True
+ * when the copy is such a transpose. */
 static bool order_axes(const rlx_graph_t *graph, rlx_strided_t *s)
 {
     int last = s->n_axes - 1, from = last - 1;
@@ -112,8 +113,10 @@ rlx_status_t rlx_strided_lower(rlx_builder_t *builder, const rlx_op_t *op, rlx_s
         rlx_expr_t dim = axis < 0 ? num(graph, 1) : s->dims[axis];
 
         rlx_step_param(step, RLX_WORD(rlx_strided_copy_params_t, dims) + i, dim);
-        rlx_step_param(step, RLX_WORD(rlx_strided_copy_params_t, in_stride) + i, axis < 0 ? size : rlx_expr_mul(e, s->in_stride[axis], size));
-        rlx_step_param(step, RLX_WORD(rlx_strided_copy_params_t, out_stride) + i, axis < 0 ? size : rlx_expr_mul(e, s->out_stride[axis], size));
+        rlx_step_param(step, RLX_WORD(rlx_strided_copy_params_t, in_stride) + i,
+                       axis < 0 ? size : rlx_expr_mul(e, s->in_stride[axis], size));
+        rlx_step_param(step, RLX_WORD(rlx_strided_copy_params_t, out_stride) + i,
+                       axis < 0 ? size : rlx_expr_mul(e, s->out_stride[axis], size));
         if (i + 1 < RLX_RANK_MAX)
             rows = rlx_expr_mul(e, rows, dim);
         else
@@ -125,5 +128,6 @@ rlx_status_t rlx_strided_lower(rlx_builder_t *builder, const rlx_op_t *op, rlx_s
     rlx_step_param(step, RLX_WORD(rlx_strided_copy_params_t, bytes), size);
     rlx_step_param(step, RLX_WORD(rlx_strided_copy_params_t, grain), grain);
     rlx_step_param_const(step, RLX_WORD(rlx_strided_copy_params_t, chunk), chunk);
-    return rlx_step_end(step, rlx_expr_mul(e, rlx_expr_ceildiv(e, rows, grain), rlx_expr_ceildiv(e, inner, num(graph, chunk))), RLX_EXPR_NONE, RLX_EXPR_NONE, diag);
+    return rlx_step_end(step, rlx_expr_mul(e, rlx_expr_ceildiv(e, rows, grain), rlx_expr_ceildiv(e, inner, num(graph, chunk))),
+                        RLX_EXPR_NONE, RLX_EXPR_NONE, diag);
 }

@@ -1,7 +1,7 @@
 /* The elementwise kernel: runs a chain of operations over an index space, one instruction on one block of elements at a time.
  *
- * Between instructions a block stays in L1; results of native dtypes are written straight to the output. Every element goes through the same
- * operations whatever the blocks are, so tiles and fusion do not change a bit. */
+ * Between instructions a block stays in L1; results of native dtypes are written straight to the output. Every element goes through the
+ * same operations whatever the blocks are, so tiles and fusion do not change a bit. */
 #include "kernels/elementwise_read.h"
 
 typedef struct machine {
@@ -74,7 +74,8 @@ static void run_block(machine_t *m, walk_t *walk, const rlx_kernel_args_t *args,
     const rlx_elementwise_params_t *p = m->p;
 
     for (int k = 0; k < p->n_in; k++)
-        m->slot[k] = (void *)walk_read(walk, k, m->inputs[k].dtype, args->in[k].base, at, n, machine_slot(m, k), machine_slot(m, p->n_slots));
+        m->slot[k] = (void *)walk_read(walk, k, m->inputs[k].dtype, args->in[k].base, at, n, machine_slot(m, k),
+                                       machine_slot(m, p->n_slots));
     for (int k = 0; k < p->n_out; k++)
         if (rlx_map_is_native(m->out_dtypes[k]))
             m->slot[p->n_in + k] = (char *)args->out[k].base + at * rlx_number_bytes(m->out_dtypes[k]);

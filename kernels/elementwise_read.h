@@ -1,5 +1,5 @@
-/* How the elementwise kernel reads its inputs: an index space with neighbouring axes merged, cut into blocks, and for each block and input a
- * pointer to as many elements in the input's register class. Contiguous native operands are read in place; what repeats is built once and
+/* How the elementwise kernel reads its inputs: an index space with neighbouring axes merged, cut into blocks, and for each block and input
+ * a pointer to as many elements in the input's register class. Contiguous native operands are read in place; what repeats is built once and
  * kept in the input's slot while the same part of the input is wanted. */
 #ifndef RLX_KERNELS_ELEMENTWISE_READ_H
 #define RLX_KERNELS_ELEMENTWISE_READ_H
@@ -148,7 +148,8 @@ WALK_FILL(uint32_t)
 WALK_FILL(uint64_t)
 #undef WALK_FILL
 
-static void walk_fill(int64_t bytes, void *to, const void *from, int64_t offset, int64_t rows, int64_t n, int64_t row_stride, int64_t stride)
+static void walk_fill(int64_t bytes, void *to, const void *from, int64_t offset, int64_t rows, int64_t n, int64_t row_stride,
+                      int64_t stride)
 {
     if (bytes == 4)
         walk_fill_uint32_t(to, (const uint32_t *)from + offset, rows, n, row_stride, stride);

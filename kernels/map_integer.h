@@ -1,6 +1,6 @@
 /* Operations on blocks of an integer class. No include guard: included once per type with MAP_T, MAP_U (the unsigned type of its width),
- * MAP_WIDTH, MAP_NEGATIVE(x) and MAP_NAME(name) set. Arithmetic wraps; a zero divisor gives 0 and the error bit; the least number divided by -1
- * wraps. */
+ * MAP_WIDTH, MAP_NEGATIVE(x) and MAP_NAME(name) set. Arithmetic wraps; a zero divisor gives 0 and the error bit; the least number divided
+ * by -1 wraps. */
 
 /* A positive or zero exponent by squaring; a negative one gives the truncated reciprocal. */
 static MAP_T MAP_NAME(power)(MAP_T base, MAP_T exponent)

@@ -59,6 +59,15 @@ void rlx_map_where(int64_t class_, void *y, const int32_t *c, const void *x0, co
 
 void rlx_map_clip(int64_t class_, void *y, const void *x, const void *lo, const void *hi, int64_t n)
 {
-#define CLIP(T) { const T *v = x, *l = lo, *h = hi; T *r = y; RLX_MAP_LOOP(n) { T t = v[i] < l[i] ? l[i] : v[i]; r[i] = t > h[i] ? h[i] : t; } }
+#define CLIP(T)                                  \
+    {                                            \
+        const T *v = x, *l = lo, *h = hi;        \
+        T *r = y;                                \
+        RLX_MAP_LOOP(n)                          \
+        {                                        \
+            T t = v[i] < l[i] ? l[i] : v[i];     \
+            r[i] = t > h[i] ? h[i] : t;          \
+        }                                        \
+    }
     BY_CLASS(class_, CLIP);
 }

@@ -1,8 +1,8 @@
 /* Mathematical functions of kernels: float here, double in math_f64.h and math_trig.h.
  *
  * Invariants: pure, no branches (except trigonometry of huge arguments), no libm, fma only where written: gcc, clang, AVX2 and AVX-512 give
- * the same bits, scalar or vectorised. Special values follow C99. The frequent functions are float polynomials under 2 ulp (sigmoid and tanh
- * under 2.5); the rare ones round a double result once. tests/kernels/math_test.c states and checks every bound. */
+ * the same bits, scalar or vectorised. Special values follow C99. The frequent functions are float polynomials under 2 ulp (sigmoid and
+ * tanh under 2.5); the rare ones round a double result once. tests/kernels/math_test.c states and checks every bound. */
 #ifndef RLX_KERNELS_MATH_H
 #define RLX_KERNELS_MATH_H
 

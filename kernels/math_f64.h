@@ -1,7 +1,7 @@
 /* Mathematical functions of double: exp, log, powers, hyperbolic functions and erf. Part of kernels/math.h; trigonometry is in math_trig.h.
  *
- * Invariants: pure, no tables, no branches (selects vectorise), no libm, fma only where written: every compiler and ISA gives the same bits.
- * Special values follow C99. Errors stay under 2 ulp (tests/kernels/math_test.c) except where a function says otherwise. */
+ * Invariants: pure, no tables, no branches (selects vectorise), no libm, fma only where written: every compiler and ISA gives the same
+ * bits. Special values follow C99. Errors stay under 2 ulp (tests/kernels/math_test.c) except where a function says otherwise. */
 #ifndef RLX_KERNELS_MATH_F64_H
 #define RLX_KERNELS_MATH_F64_H
 
@@ -27,7 +27,10 @@ RLX_MATH double rlx_math_from_bits(uint64_t bits)
 }
 
 /* 2^n for an integral n in [-1022, 1023]. */
-RLX_MATH double rlx_math_exp2_int(double n) { return rlx_math_from_bits((rlx_math_bits(n + RLX_MATH_MAGIC) << 52) + ((uint64_t)1023 << 52)); }
+RLX_MATH double rlx_math_exp2_int(double n)
+{
+    return rlx_math_from_bits((rlx_math_bits(n + RLX_MATH_MAGIC) << 52) + ((uint64_t)1023 << 52));
+}
 
 /* x * 2^n for an integral n in [-2044, 2046], one rounding. */
 RLX_MATH double rlx_math_scale(double x, double n)

@@ -182,8 +182,10 @@ RLX_MATH double rlx_math_atan(double x)
     int half = a >= 7.0 / 16, one = a >= 11.0 / 16, more = a >= 19.0 / 16, far = a >= 39.0 / 16;
     double num = far ? -1 : more ? a - 1.5 : one ? a - 1 : half ? 2 * a - 1 : a;
     double den = far ? a : more ? __builtin_fma(1.5, a, 1) : one ? a + 1 : half ? 2 + a : 1;
-    double hi = far ? 0x1.921fb54442d18p+0 : more ? 9.82793723247329054082e-01 : one ? 0x1.921fb54442d18p-1 : half ? 4.63647609000806093515e-01 : 0;
-    double lo = far ? 0x1.1a62633145c07p-54 : more ? 1.39033110312309984516e-17 : one ? 0x1.1a62633145c07p-55 : half ? 2.26987774529616870924e-17 : 0;
+    double hi = far ? 0x1.921fb54442d18p+0 : more ? 9.82793723247329054082e-01
+              : one ? 0x1.921fb54442d18p-1 : half ? 4.63647609000806093515e-01 : 0;
+    double lo = far ? 0x1.1a62633145c07p-54 : more ? 1.39033110312309984516e-17
+              : one ? 0x1.1a62633145c07p-55 : half ? 2.26987774529616870924e-17 : 0;
     double t = num / den, z = t * t, p = 1.62858201153657823623e-02, y;
 
     p = __builtin_fma(p, z, -3.65315727442169155270e-02);

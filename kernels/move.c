@@ -62,7 +62,8 @@ static void copy_plane(char *to, const char *from, const rlx_strided_copy_params
 }
 
 /* Rows [row, end) and `columns` elements from `first` on. */
-static void copy_rows(const rlx_kernel_args_t *args, const rlx_strided_copy_params_t *p, int64_t row, int64_t end, int64_t first, int64_t columns)
+static void copy_rows(const rlx_kernel_args_t *args, const rlx_strided_copy_params_t *p, int64_t row, int64_t end, int64_t first,
+                      int64_t columns)
 {
     int is_plane = p->in_stride[7] != p->bytes && p->in_stride[6] == p->bytes;
     char *out = (char *)args->out[0].base + p->out_offset + first * p->out_stride[7];

@@ -180,7 +180,8 @@ static void fill_bits(void *data, int class_)
     static const double special[] = {0, -0.0, 1, -1, INFINITY, -INFINITY, NAN, 2, -2, 0.5, 1e30, -1e30, 1e-40, 3, 100, -100, 1e300, 5e-324};
 
     for (int i = 0; i < N; i++) {
-        double real = i % 4 == 0 ? special[kernel_random(18)] : ((double)kernel_random(1 << 24) / (1 << 23) - 1) * (double)(1 << kernel_random(8));
+        double real = i % 4 == 0 ? special[kernel_random(18)]
+            : ((double)kernel_random(1 << 24) / (1 << 23) - 1) * (double)(1 << kernel_random(8));
         int64_t whole = i % 4 == 0 ? (int64_t)kernel_random(1 << 24) << kernel_random(40) : kernel_random(200) - 100;
 
         if (class_ == RLX_MAP_F32)
@@ -200,11 +201,14 @@ static void assert_same(const char *what, int op, int class_, const void *want, 
     for (int i = 0; i < N; i++) {
         bool same;
         if (class_ == RLX_MAP_F32)
-            same = memcmp((const float *)want + i, (const float *)got + i, 4) == 0 || (isnan(((const float *)want)[i]) && isnan(((const float *)got)[i]));
+            same = memcmp((const float *)want + i, (const float *)got + i, 4) == 0 ||
+                   (isnan(((const float *)want)[i]) && isnan(((const float *)got)[i]));
         else if (class_ == RLX_MAP_F64)
-            same = memcmp((const double *)want + i, (const double *)got + i, 8) == 0 || (isnan(((const double *)want)[i]) && isnan(((const double *)got)[i]));
+            same = memcmp((const double *)want + i, (const double *)got + i, 8) == 0 ||
+                   (isnan(((const double *)want)[i]) && isnan(((const double *)got)[i]));
         else
-            same = memcmp((const char *)want + i * rlx_map_class_bytes(class_), (const char *)got + i * rlx_map_class_bytes(class_), (size_t)rlx_map_class_bytes(class_)) == 0;
+            same = memcmp((const char *)want + i * rlx_map_class_bytes(class_), (const char *)got + i * rlx_map_class_bytes(class_),
+                          (size_t)rlx_map_class_bytes(class_)) == 0;
         if (!same)
             fail_msg("%s: operation %d, class %d, element %d differs", what, op, class_, i);
     }

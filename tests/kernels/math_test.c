@@ -30,11 +30,13 @@ typedef struct case_f64 {
 } case_f64_t;
 
 #define WRAP_F(name) static float f_##name(float x) { return rlx_math_##name##f(x); }
-WRAP_F(exp) WRAP_F(expm1) WRAP_F(log) WRAP_F(log1p) WRAP_F(sigmoid) WRAP_F(tanh) WRAP_F(erf) WRAP_F(softplus) WRAP_F(sin) WRAP_F(cos) WRAP_F(tan)
-WRAP_F(asin) WRAP_F(acos) WRAP_F(atan) WRAP_F(sinh) WRAP_F(cosh) WRAP_F(asinh) WRAP_F(acosh) WRAP_F(atanh) WRAP_F(gelu) WRAP_F(gelu_tanh) WRAP_F(mish)
+WRAP_F(exp) WRAP_F(expm1) WRAP_F(log) WRAP_F(log1p) WRAP_F(sigmoid) WRAP_F(tanh) WRAP_F(erf) WRAP_F(softplus)
+WRAP_F(sin) WRAP_F(cos) WRAP_F(tan) WRAP_F(asin) WRAP_F(acos) WRAP_F(atan) WRAP_F(sinh) WRAP_F(cosh)
+WRAP_F(asinh) WRAP_F(acosh) WRAP_F(atanh) WRAP_F(gelu) WRAP_F(gelu_tanh) WRAP_F(mish)
 #define WRAP_D(name) static double d_##name(double x) { return rlx_math_##name(x); }
-WRAP_D(exp) WRAP_D(expm1) WRAP_D(log) WRAP_D(log1p) WRAP_D(sigmoid) WRAP_D(tanh) WRAP_D(erf) WRAP_D(sin) WRAP_D(cos) WRAP_D(tan)
-WRAP_D(asin) WRAP_D(acos) WRAP_D(atan) WRAP_D(sinh) WRAP_D(cosh) WRAP_D(asinh) WRAP_D(acosh) WRAP_D(atanh) WRAP_D(softplus)
+WRAP_D(exp) WRAP_D(expm1) WRAP_D(log) WRAP_D(log1p) WRAP_D(sigmoid) WRAP_D(tanh) WRAP_D(erf) WRAP_D(sin)
+WRAP_D(cos) WRAP_D(tan) WRAP_D(asin) WRAP_D(acos) WRAP_D(atan) WRAP_D(sinh) WRAP_D(cosh) WRAP_D(asinh)
+WRAP_D(acosh) WRAP_D(atanh) WRAP_D(softplus)
 
 static double reference_sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
 static double reference_softplus(double x) { return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)); }
@@ -45,19 +47,50 @@ static long double reference_sigmoidl(long double x) { return x < 0 ? expl(x) / 
 static long double reference_softplusl(long double x) { return x > 0 ? x + log1pl(expl(-x)) : log1pl(expl(x)); }
 
 static const case_f32_t cases_f32[] = {
-    {"exp", f_exp, exp, 1, 0}, {"expm1", f_expm1, expm1, 1.5, 0}, {"log", f_log, log, 1, 0}, {"log1p", f_log1p, log1p, 1, 0},
-    {"sigmoid", f_sigmoid, reference_sigmoid, 2.5, 0}, {"tanh", f_tanh, tanh, 2, 0}, {"erf", f_erf, erf, 1.01, 0},
-    {"softplus", f_softplus, reference_softplus, 2, 0}, {"sin", f_sin, sin, 0.501, 0}, {"cos", f_cos, cos, 0.501, 0}, {"tan", f_tan, tan, 0.501, 0},
-    {"asin", f_asin, asin, 0.501, 0}, {"acos", f_acos, acos, 0.501, 0}, {"atan", f_atan, atan, 0.501, 0}, {"sinh", f_sinh, sinh, 0.501, 0},
-    {"cosh", f_cosh, cosh, 0.501, 0}, {"asinh", f_asinh, asinh, 0.501, 0}, {"acosh", f_acosh, acosh, 0.501, 0}, {"atanh", f_atanh, atanh, 0.501, 0},
-    {"gelu", f_gelu, reference_gelu, 3, 3e-7}, {"gelu_tanh", f_gelu_tanh, reference_gelu_tanh, 6, 3e-7}, {"mish", f_mish, reference_mish, 5, 1e-36},
+    {"exp", f_exp, exp, 1, 0},
+    {"expm1", f_expm1, expm1, 1.5, 0},
+    {"log", f_log, log, 1, 0},
+    {"log1p", f_log1p, log1p, 1, 0},
+    {"sigmoid", f_sigmoid, reference_sigmoid, 2.5, 0},
+    {"tanh", f_tanh, tanh, 2, 0},
+    {"erf", f_erf, erf, 1.01, 0},
+    {"softplus", f_softplus, reference_softplus, 2, 0},
+    {"sin", f_sin, sin, 0.501, 0},
+    {"cos", f_cos, cos, 0.501, 0},
+    {"tan", f_tan, tan, 0.501, 0},
+    {"asin", f_asin, asin, 0.501, 0},
+    {"acos", f_acos, acos, 0.501, 0},
+    {"atan", f_atan, atan, 0.501, 0},
+    {"sinh", f_sinh, sinh, 0.501, 0},
+    {"cosh", f_cosh, cosh, 0.501, 0},
+    {"asinh", f_asinh, asinh, 0.501, 0},
+    {"acosh", f_acosh, acosh, 0.501, 0},
+    {"atanh", f_atanh, atanh, 0.501, 0},
+    {"gelu", f_gelu, reference_gelu, 3, 3e-7},
+    {"gelu_tanh", f_gelu_tanh, reference_gelu_tanh, 6, 3e-7},
+    {"mish", f_mish, reference_mish, 5, 1e-36},
 };
 
 static const case_f64_t cases_f64[] = {
-    {"exp", d_exp, expl, 1}, {"expm1", d_expm1, expm1l, 2}, {"log", d_log, logl, 1}, {"log1p", d_log1p, log1pl, 1.5}, {"sigmoid", d_sigmoid, reference_sigmoidl, 2.5},
-    {"tanh", d_tanh, tanhl, 3}, {"erf", d_erf, erfl, 1.5}, {"sin", d_sin, sinl, 1}, {"cos", d_cos, cosl, 1}, {"tan", d_tan, tanl, 2}, {"asin", d_asin, asinl, 1},
-    {"acos", d_acos, acosl, 1}, {"atan", d_atan, atanl, 1}, {"sinh", d_sinh, sinhl, 4}, {"cosh", d_cosh, coshl, 3}, {"asinh", d_asinh, asinhl, 3},
-    {"acosh", d_acosh, acoshl, 3}, {"atanh", d_atanh, atanhl, 3}, {"softplus", d_softplus, reference_softplusl, 2.5},
+    {"exp", d_exp, expl, 1},
+    {"expm1", d_expm1, expm1l, 2},
+    {"log", d_log, logl, 1},
+    {"log1p", d_log1p, log1pl, 1.5},
+    {"sigmoid", d_sigmoid, reference_sigmoidl, 2.5},
+    {"tanh", d_tanh, tanhl, 3},
+    {"erf", d_erf, erfl, 1.5},
+    {"sin", d_sin, sinl, 1},
+    {"cos", d_cos, cosl, 1},
+    {"tan", d_tan, tanl, 2},
+    {"asin", d_asin, asinl, 1},
+    {"acos", d_acos, acosl, 1},
+    {"atan", d_atan, atanl, 1},
+    {"sinh", d_sinh, sinhl, 4},
+    {"cosh", d_cosh, coshl, 3},
+    {"asinh", d_asinh, asinhl, 3},
+    {"acosh", d_acosh, acoshl, 3},
+    {"atanh", d_atanh, atanhl, 3},
+    {"softplus", d_softplus, reference_softplusl, 2.5},
 };
 
 static uint64_t stride_of(uint64_t fallback)
@@ -131,13 +164,15 @@ static uint64_t random_next(uint64_t *state)
 
 static int check_f64(const case_f64_t *test)
 {
-    static const double special[] = {0.0, -0.0, 1, -1, INFINITY, -INFINITY, NAN, 0x1p-1074, -0x1p-1074, 0x1.fffffffffffffp1023, 0.5, -0.5, 709.78, -745.1, 1e22};
+    static const double special[] = {0.0, -0.0, 1, -1, INFINITY, -INFINITY, NAN, 0x1p-1074, -0x1p-1074, 0x1.fffffffffffffp1023, 0.5,
+                                     -0.5, 709.78, -745.1, 1e22};
     double worst = 0, worst_at = 0;
     uint64_t state = 1, count = 400000;
 
     for (uint64_t i = 0; i < count; i++) {
         uint64_t r = random_next(&state);
-        double x = i < sizeof special / sizeof special[0] ? special[i] : i % 2 ? rlx_math_from_bits(r) : ((double)(r >> 11) * 0x1p-52 - 1) * (double)(1 << (i / 2 % 10));
+        double x = i < sizeof special / sizeof special[0] ? special[i] : i % 2 ? rlx_math_from_bits(r)
+            : ((double)(r >> 11) * 0x1p-52 - 1) * (double)(1 << (i / 2 % 10));
         double error = error_f64(test->fn(x), test->reference(x));
 
         if (error > worst) {
@@ -171,7 +206,8 @@ static void double_functions_stay_within_their_bounds(void **state)
 
 static void pow_stays_within_its_bounds(void **state)
 {
-    static const double edge[] = {0.0, -0.0, 1, -1, 2, -2, 3, -3, 0.5, -0.5, INFINITY, -INFINITY, NAN, 1e300, -1e300, 0x1p-1074, 1e-310, 4, 1.5, 1025, 0x1p53};
+    static const double edge[] = {0.0, -0.0, 1, -1, 2, -2, 3, -3, 0.5, -0.5, INFINITY, -INFINITY, NAN, 1e300, -1e300, 0x1p-1074, 1e-310,
+                                  4, 1.5, 1025, 0x1p53};
     enum { EDGES = sizeof edge / sizeof edge[0] };
     double worst = 0, worst_f = 0;
     uint64_t seed = 7;

@@ -71,7 +71,8 @@ static void strided_once(void)
     outs[0].base = got;
     for (int b = 0; b < n_builds; b++) {
         memset(got, 0x5a, (size_t)(count * p.bytes));
-        kernel_run(&builds[b], RLX_K_strided_copy, ins, outs, &p, (rows + p.grain - 1) / p.grain * ((p.dims[7] + p.chunk - 1) / p.chunk), 0);
+        kernel_run(&builds[b], RLX_K_strided_copy, ins, outs, &p, (rows + p.grain - 1) / p.grain * ((p.dims[7] + p.chunk - 1) / p.chunk),
+                   0);
         assert_memory_equal(got, want, (size_t)(count * p.bytes));
     }
     free(in);
