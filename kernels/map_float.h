@@ -1,6 +1,6 @@
-/* Operations on blocks of a float class. No include guard: included once per type with MAP_T, MAP(name) and MAP_NAME(name) (functions), MATH(name) (math.h),
- * MAP_FMA, MAP_FABS, MAP_CEIL, MAP_FLOOR, MAP_RINT and MAP_SQRT set. Every loop vectorises, except fmod and trigonometry of
- * huge arguments. The expressions are the operators' definitions. */
+/* Operations on blocks of a float class. No include guard: included once per type with MAP_T, MAP(name) and MAP_NAME(name) (functions),
+ * MATH(name) (math.h), MAP_FMA, MAP_FABS, MAP_CEIL, MAP_FLOOR, MAP_RINT and MAP_SQRT set. Every loop vectorises, except fmod and
+ * trigonometry of huge arguments. The expressions are the operators' definitions. */
 
 static inline MAP_T MAP(unit)(MAP_T x) /* to [0, 1]; NaN passes */
 {
