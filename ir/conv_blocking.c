@@ -5,6 +5,7 @@
 #include "ir/conv_blocking.h"
 
 #define CACHE_BYTES (480 << 10)     /* of the second-level cache, for gathered input */
+#define GATHER_BYTES (1 << 20)      /* larger inputs are gathered row block by row block */
 #define FIRST_BYTES (64 << 10)
 #define DEPTHWISE_BYTES (96 << 10)
 #define WEIGHT_BYTES (1 << 20)      /* larger weights are not passed again for the sake of more pieces */
@@ -64,17 +65,50 @@ static rlx_expr_t scratch_bytes(rlx_graph_t *graph, int64_t table, rlx_expr_t ro
     return rlx_expr_add(e, num(graph, (table + 7) / 8 * 64), rlx_expr_mul(e, row_bytes, rlx_expr_add(e, rows, num(graph, halo))));
 }
 
+static bool is_in_place(const rlx_graph_t *graph, const rlx_conv_geometry_t *g)
+{
+    bool unpadded = rlx_expr_is(graph->exprs, g->pad[0], 0) && rlx_expr_is(graph->exprs, g->pad[1], 0);
+
+    return g->kernel[0] * g->kernel[1] == 1 && g->stride[0] * g->stride[1] == 1 && unpadded && g->in[0] == g->out[0] &&
+        g->in[1] == g->out[1];
+}
+
+/* Decides whether the whole input is gathered first: for constant extents, when the gathered image stays in the caches. Otherwise each
+ * piece gathers its own rows, so there should be few ranges that would gather the same again. */
+static void gather_choose(rlx_graph_t *graph, const rlx_conv_geometry_t *g, int64_t channel_blocks, int64_t halo, rlx_conv_blocking_t *b)
+{
+    rlx_exprs_t *e = graph->exprs;
+    int64_t phases = least(g->stride[0], reach(g, 0) + 1), bytes;
+    rlx_expr_t rows = rlx_expr_add(e, g->out[0], num(graph, halo));
+
+    b->floats = rlx_expr_mul(e, num(graph, channel_blocks * 16), rlx_expr_mul(e, row_pixels(graph, g), rows));
+    b->gathered = rlx_expr_is_const(e, b->floats, &bytes) && bytes * 4 <= GATHER_BYTES;
+    if (!b->gathered)
+        return;
+    bool flat = g->kernel[1] == 1 || rlx_expr_is(e, rlx_expr_lt(e, g->out[1], num(graph, FLAT_WIDTH)), 1);
+    int64_t variants = flat ? g->kernel[1] : least(g->stride[1], reach(g, 1) + 1);
+
+    b->lines = rlx_expr_mul(e, num(graph, phases * variants), rows);
+}
+
 rlx_conv_blocking_t rlx_conv_blocking_direct(rlx_graph_t *graph, const rlx_conv_geometry_t *g, int64_t channels, int64_t outputs)
 {
     rlx_exprs_t *e = graph->exprs;
-    int64_t blocks = (channels + 15) / 16, cells = g->kernel[0] * g->kernel[1], halo = reach(g, 0) / g->stride[0];
+    int64_t blocks = (channels + 15) / 16, cells = g->kernel[0] * g->kernel[1], halo = reach(g, 0) / g->stride[0],
+        out_blocks = (outputs + 15) / 16;
     rlx_expr_t row_bytes = rlx_expr_mul(e, num(graph, blocks * 64), row_pixels(graph, g)), most = g->out[0];
-    rlx_conv_blocking_t b = {.range = 2, .ranges = ((outputs + 15) / 16 + 1) / 2};
+    rlx_conv_blocking_t b = {.range = 2};
+    bool small = channels * outputs * cells * 4 <= WEIGHT_BYTES, in_place = is_in_place(graph, g);
 
-    if (channels * outputs * cells * 4 <= WEIGHT_BYTES)
+    if (!in_place)
+        gather_choose(graph, g, blocks, halo, &b);
+    if (!in_place && !b.gathered)
+        b.range = small ? out_blocks : least(out_blocks, 8);
+    b.ranges = (out_blocks + b.range - 1) / b.range;
+    if (small)
         most = rlx_expr_max(e, num(graph, 2 * halo + 2), rlx_expr_ceildiv(e, g->out[0], num(graph, (PIECES + b.ranges - 1) / b.ranges)));
     rows_choose(graph, g->out[0], row_bytes, CACHE_BYTES, halo, most, &b);
-    b.scratch = scratch_bytes(graph, cells, row_bytes, b.rows, halo);
+    b.scratch = scratch_bytes(graph, cells, b.gathered || in_place ? num(graph, 0) : row_bytes, b.rows, halo);
     return b;
 }
 

@@ -12,6 +12,9 @@ typedef struct rlx_conv_blocking {
     int64_t range;      /* output-channel blocks per range */
     int64_t ranges;     /* per group */
     rlx_expr_t scratch; /* bytes per worker */
+    bool gathered;      /* direct: the input is gathered by a step of its own */
+    rlx_expr_t lines;   /* gathered rows per input block */
+    rlx_expr_t floats;  /* gathered floats per image and group */
 } rlx_conv_blocking_t;
 
 /* `channels` and `outputs` per group. `geometry` is of rank 2 (rlx_conv_geometry_plane). */

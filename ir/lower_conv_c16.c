@@ -163,9 +163,9 @@ static rlx_expr_t flops_of(rlx_graph_t *graph, const rlx_op_t *op, const conv_sh
 }
 
 static void operands_add(rlx_builder_t *builder, rlx_step_t *step, const rlx_op_t *op, const conv_shape_t *s, rlx_conv_form_t form,
-                         const rlx_conv_geometry_t *g)
+                         const rlx_conv_geometry_t *g, const rlx_value_t *x)
 {
-    rlx_step_in(step, op->in[0]);
+    rlx_step_in(step, x);
     rlx_step_in(step, weight_pack(builder, op, s, form, g));
     rlx_step_in(step, bias_pack(builder, op, s->outputs));
     rlx_step_out(step, op->out[0]);
@@ -180,13 +180,35 @@ static rlx_status_t lower_depthwise(rlx_builder_t *builder, const rlx_op_t *op, 
     rlx_step_t *step = rlx_step_begin(builder, op, RLX_K_conv_depthwise_c16, RLX_WORDS(rlx_conv_depthwise_c16_params_t));
     rlx_expr_t planes = rlx_expr_mul(e, op->in[0]->dims[0], rlx_expr_const(e, (s->channels + 15) / 16));
 
-    operands_add(builder, step, op, s, RLX_CONV_DEPTHWISE, g);
+    operands_add(builder, step, op, s, RLX_CONV_DEPTHWISE, g, op->in[0]);
     rlx_step_param(step, RLX_WORD(rlx_conv_depthwise_c16_params_t, batch), op->in[0]->dims[0]);
     rlx_step_param_const(step, RLX_WORD(rlx_conv_depthwise_c16_params_t, channels), s->channels);
     rlx_conv_geometry_params(graph, g, step, RLX_WORD(rlx_conv_depthwise_c16_params_t, window));
     rlx_step_param(step, RLX_WORD(rlx_conv_depthwise_c16_params_t, rows), b.rows);
     RLX_TRY(rlx_epilogue_encode(step, RLX_WORD(rlx_conv_depthwise_c16_params_t, epilogue), 3, rlx_conv_epilogue(op), diag));
     return rlx_step_end(step, rlx_expr_mul(e, planes, b.blocks), b.scratch, flops_of(graph, op, s), diag);
+}
+
+/* The step that gathers the input; `*out_x` is what it makes. */
+static rlx_status_t gather_lower(rlx_builder_t *builder, const rlx_op_t *op, const conv_shape_t *s, const rlx_conv_geometry_t *g,
+                                 const rlx_conv_blocking_t *b, const rlx_value_t **out_x, rlx_diag_t *diag)
+{
+    rlx_graph_t *graph = rlx_builder_graph(builder);
+    rlx_exprs_t *e = graph->exprs;
+    rlx_expr_t images = rlx_expr_mul(e, op->in[0]->dims[0], rlx_expr_const(e, s->group)), floats = rlx_expr_mul(e, images, b->floats);
+    rlx_value_t *made = rlx_builder_temp(builder, RLX_F32, 1, &floats, RLX_LAYOUT_ROW_MAJOR);
+    rlx_step_t *step = rlx_step_begin(builder, op, RLX_K_conv_gather_c16, RLX_WORDS(rlx_conv_gather_c16_params_t));
+    rlx_expr_t blocks = rlx_expr_mul(e, images, rlx_expr_const(e, (s->channels / s->group + 15) / 16));
+
+    rlx_step_in(step, op->in[0]);
+    rlx_step_out(step, made);
+    rlx_step_param(step, RLX_WORD(rlx_conv_gather_c16_params_t, batch), op->in[0]->dims[0]);
+    rlx_step_param_const(step, RLX_WORD(rlx_conv_gather_c16_params_t, group), s->group);
+    rlx_step_param_const(step, RLX_WORD(rlx_conv_gather_c16_params_t, channels), s->channels);
+    rlx_conv_geometry_params(graph, g, step, RLX_WORD(rlx_conv_gather_c16_params_t, window));
+    rlx_step_param(step, RLX_WORD(rlx_conv_gather_c16_params_t, row_tiles), b->lines);
+    *out_x = made;
+    return rlx_step_end(step, rlx_expr_mul(e, blocks, b->lines), RLX_EXPR_NONE, RLX_EXPR_NONE, diag);
 }
 
 rlx_status_t rlx_conv_lower_c16(rlx_builder_t *builder, const rlx_op_t *op, rlx_diag_t *diag)
@@ -199,14 +221,17 @@ rlx_status_t rlx_conv_lower_c16(rlx_builder_t *builder, const rlx_op_t *op, rlx_
     conv_shape_t s;
     rlx_step_t *step;
     rlx_expr_t tiles;
+    const rlx_value_t *x = op->in[0];
 
     if (form == RLX_CONV_PLAIN || !shape_read(graph, op, &s))
         return rlx_shape_fail(diag, op, RLX_E_INTERNAL, "blocked layout on a convolution without a blocked kernel");
     if (form == RLX_CONV_DEPTHWISE)
         return lower_depthwise(builder, op, &s, &g, diag);
     b = blocking_of(graph, &g, &s, form);
+    if (b.gathered)
+        RLX_TRY(gather_lower(builder, op, &s, &g, &b, &x, diag));
     step = rlx_step_begin(builder, op, kernel_of(form), RLX_WORDS(rlx_conv_c16_params_t));
-    operands_add(builder, step, op, &s, form, &g);
+    operands_add(builder, step, op, &s, form, &g, x);
     rlx_step_param(step, RLX_WORD(rlx_conv_c16_params_t, batch), op->in[0]->dims[0]);
     rlx_step_param_const(step, RLX_WORD(rlx_conv_c16_params_t, group), s.group);
     rlx_step_param_const(step, RLX_WORD(rlx_conv_c16_params_t, channels), s.channels);
@@ -214,6 +239,7 @@ rlx_status_t rlx_conv_lower_c16(rlx_builder_t *builder, const rlx_op_t *op, rlx_
     rlx_conv_geometry_params(graph, &g, step, RLX_WORD(rlx_conv_c16_params_t, window));
     rlx_step_param(step, RLX_WORD(rlx_conv_c16_params_t, rows), b.rows);
     rlx_step_param_const(step, RLX_WORD(rlx_conv_c16_params_t, blocks), b.range);
+    rlx_step_param_const(step, RLX_WORD(rlx_conv_c16_params_t, gathered), b.gathered);
     RLX_TRY(rlx_epilogue_encode(step, RLX_WORD(rlx_conv_c16_params_t, epilogue), 3, rlx_conv_epilogue(op), diag));
     tiles = rlx_expr_mul(e, rlx_expr_mul(e, op->in[0]->dims[0], rlx_expr_const(e, s.group * b.ranges)), b.blocks);
     return rlx_step_end(step, tiles, b.scratch, flops_of(graph, op, &s), diag);

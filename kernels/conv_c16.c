@@ -77,17 +77,35 @@ static void blocks_run(const conv_work_t *work, int64_t block, int64_t nb)
     }
 }
 
+/* Where the input of output rows [row, row + work->rows) of image n, group g lies: gathered by an earlier step, or by this worker. */
+static void source_find(conv_work_t *work, const rlx_kernel_args_t *args, int64_t n, int64_t g, int64_t row)
+{
+    const rlx_conv_c16_params_t *p = work->p;
+    const rlx_conv_window_t *win = &p->window;
+    int64_t blocks = (work->channels + 15) / 16, blocks_in = (p->channels + 15) / 16;
+    const float *x = args->in[0].base;
+
+    if (p->gathered) {
+        conv_gather_shape_t shape = conv_gather_shape(win, win->out[1]);
+
+        work->source = conv_gather_source(win, &shape, args->scratch, NULL);
+        work->source.x = x + (n * p->group + g) * blocks * work->source.block_step + row * work->source.pitch * 16;
+    } else {
+        x += (n * blocks_in + g * (work->channels / 16)) * win->in[1] * win->in[2] * 16;
+        conv_gather(win, x, blocks, row, work->rows, args->scratch, &work->source);
+    }
+}
+
 RLX_KERNEL_ENTRY(conv_c16)
 {
     const rlx_conv_c16_params_t *p = (const rlx_conv_c16_params_t *)args->param;
     const rlx_conv_window_t *win = &p->window;
-    int64_t blocks_in = (p->channels + 15) / 16, blocks_out = (p->outputs + 15) / 16, per_group = p->outputs / p->group;
-    int64_t group_blocks = p->group == 1 ? blocks_out : per_group / 16, ranges = (group_blocks + p->blocks - 1) / p->blocks;
+    int64_t blocks_out = (p->outputs + 15) / 16, out_plane = win->out[1] * win->out[2] * 16;
+    int64_t group_blocks = p->group == 1 ? blocks_out : p->outputs / p->group / 16, ranges = (group_blocks + p->blocks - 1) / p->blocks;
     int64_t row_blocks = (win->out[1] + p->rows - 1) / p->rows;
-    int64_t in_plane = win->in[1] * win->in[2] * 16, out_plane = win->out[1] * win->out[2] * 16;
     conv_finish_t finish;
     conv_work_t work = {.p = p, .channels = p->channels / p->group, .finish = &finish};
-    int64_t held = -1; /* which (image, group, row block) scratch holds */
+    int64_t held = -1; /* which (image, group, row block) the source is for */
 
     conv_finish_make(&p->epilogue, args, &finish);
     work.w_block = work.channels * win->kernel[1] * win->kernel[2] * 16;
@@ -95,11 +113,9 @@ RLX_KERNEL_ENTRY(conv_c16)
         int64_t range = tile % ranges, place = tile / ranges, row = place % row_blocks * p->rows, image = place / row_blocks;
         int64_t n = image / p->group, g = image % p->group, end = conv_gather_least((range + 1) * p->blocks, group_blocks);
 
-        work.rows = row + p->rows < win->out[1] ? p->rows : win->out[1] - row;
+        work.rows = conv_gather_least(p->rows, win->out[1] - row);
         if (held != place)
-            conv_gather(win, (const float *)args->in[0].base + (n * blocks_in + g * (work.channels / 16)) * in_plane,
-                        (work.channels + 15) / 16, row,
-                        work.rows, args->scratch, &work.source);
+            source_find(&work, args, n, g, row);
         held = place;
         work.w = (const float *)args->in[1].base + g * group_blocks * work.w_block;
         work.bias = args->in[2].base != NULL ? (const float *)args->in[2].base + g * group_blocks * 16 : NULL;

@@ -84,33 +84,43 @@ static inline void conv_gather_taps(const rlx_conv_window_t *w, const conv_gathe
         }
 }
 
-/* Rows [row, row + rows) of the output; `x` is the first of `blocks` input blocks. */
+/* Gathered row `index` of one block, in the order of the layout above: reads the block's plane at x, writes at the block's place `to`. */
+static inline void conv_gather_line(const rlx_conv_window_t *w, const conv_gather_shape_t *s, const float *x, int64_t row,
+                                    int64_t index, float *to)
+{
+    int64_t r = index % s->rows, variant = index / s->rows % s->variants, phase = index / s->rows / s->variants;
+    int64_t ih = (row + r) * w->stride[1] + phase - w->pad[1], first = variant * (s->flat ? w->dilation[2] : 1) - w->pad[2];
+
+    conv_gather_row(to + index * s->columns * 16, rlx_window_inside(w, 1, ih) ? x + ih * w->in[2] * 16 : NULL, first, w->stride[2],
+                    s->columns,
+                    w->in[2]);
+}
+
+/* The source for gathered pixels at x, in the shape `s`; the taps go to `tap`. */
+static inline conv_source_t conv_gather_source(const rlx_conv_window_t *w, const conv_gather_shape_t *s, int64_t *tap, const float *x)
+{
+    conv_gather_taps(w, s, tap);
+    return (conv_source_t){.x = x, .tap = tap, .taps = w->kernel[1] * w->kernel[2],
+                           .block_step = s->phases * s->variants * s->rows * s->columns * 16, .pitch = s->columns, .flat = s->flat};
+}
+
+/* Gathers rows [row, row + rows) of the output into scratch; `x` is the first of `blocks` input blocks. In place where nothing is to do. */
 static inline void conv_gather(const rlx_conv_window_t *w, const float *x, int64_t blocks, int64_t row, int64_t rows, void *scratch,
                                conv_source_t *out)
 {
     conv_gather_shape_t s = conv_gather_shape(w, rows);
-    int64_t taps = w->kernel[1] * w->kernel[2], plane = w->in[1] * w->in[2] * 16;
-    int64_t *tap = scratch;
-    float *to = (float *)(tap + (taps + 7) / 8 * 8);
+    int64_t plane = w->in[1] * w->in[2] * 16, lines = s.phases * s.variants * s.rows;
+    float *to = (float *)((int64_t *)scratch + (w->kernel[1] * w->kernel[2] + 7) / 8 * 8);
 
-    *out = (conv_source_t){.x = to, .tap = tap, .taps = taps, .block_step = s.phases * s.variants * s.rows * s.columns * 16,
-                           .pitch = s.columns, .flat = s.flat};
+    *out = conv_gather_source(w, &s, scratch, to);
     if (conv_gather_in_place(w)) {
-        tap[0] = 0;
         out->x = x + row * w->in[2] * 16;
         out->block_step = plane;
         return;
     }
-    conv_gather_taps(w, &s, tap);
-    for (int64_t b = 0; b < blocks; b++, x += plane)
-        for (int64_t phase = 0; phase < s.phases; phase++)
-            for (int64_t variant = 0; variant < s.variants; variant++)
-                for (int64_t r = 0; r < s.rows; r++, to += s.columns * 16) {
-                    int64_t ih = (row + r) * w->stride[1] + phase - w->pad[1];
-                    const float *from = rlx_window_inside(w, 1, ih) ? x + ih * w->in[2] * 16 : NULL;
-
-                    conv_gather_row(to, from, variant * (s.flat ? w->dilation[2] : 1) - w->pad[2], w->stride[2], s.columns, w->in[2]);
-                }
+    for (int64_t b = 0; b < blocks; b++)
+        for (int64_t line = 0; line < lines; line++)
+            conv_gather_line(w, &s, x + b * plane, row, line, to + b * out->block_step);
 }
 
 #endif

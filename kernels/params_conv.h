@@ -12,7 +12,8 @@ typedef struct rlx_conv_window {
     int64_t in[3], out[3], kernel[3], stride[3], dilation[3], pad[3], pad_end[3];
 } rlx_conv_window_t;
 
-/* conv_plain, conv_transpose_plain. In: x, w, bias or absent, the epilogue's tensors. Out: y. Row-major. channels and outputs count all groups.
+/* conv_plain, conv_transpose_plain. In: x, w, bias or absent, the epilogue's tensors. Out: y. Row-major. channels and outputs
+ * count all groups.
  * dtype F32, F64, F16, BF16. Tiles: batch * outputs * out depth * out height (one row of the output).
  * Scratch: 8 bytes per output column. */
 typedef struct rlx_conv_plain_params {
@@ -57,20 +58,31 @@ typedef struct rlx_col2im_params {
     rlx_conv_window_t window;
 } rlx_col2im_params_t;
 
-/* conv_c16, conv_first_c16, conv_transpose_c16. f32, depth 1. In: x, packed w, padded bias [16 * output blocks] or absent, the epilogue's tensors. Out: y in
- * RLX_LAYOUT_C16. x is RLX_LAYOUT_C16 (first: row-major). Weights: RLX_LAYOUT_CONV_16I16O (first: RLX_LAYOUT_CONV_16O).
+/* conv_c16, conv_first_c16, conv_transpose_c16. f32, depth 1. In: x, packed w, padded bias [16 * output blocks] or absent, the
+ * epilogue's tensors. Out: y in RLX_LAYOUT_C16. x is RLX_LAYOUT_C16 (first: row-major).
+ * Weights: RLX_LAYOUT_CONV_16I16O (first: RLX_LAYOUT_CONV_16O).
  * Tiles: batch * group * row blocks * output-block ranges, the last fastest. */
 typedef struct rlx_conv_c16_params {
     int64_t batch, group, channels, outputs;
     rlx_conv_window_t window;
     int64_t rows;   /* output rows in a row block */
     int64_t blocks; /* output-channel blocks in a range */
+    int64_t gathered; /* conv_c16: x is what conv_gather_c16 made, not the activations */
     rlx_epilogue_params_t epilogue;
 } rlx_conv_c16_params_t;
 typedef rlx_conv_c16_params_t rlx_conv_first_c16_params_t;
 typedef rlx_conv_c16_params_t rlx_conv_transpose_c16_params_t;
 
-/* conv_depthwise_c16. f32, depth 1, group == channels == outputs. In: x (C16), w (RLX_LAYOUT_DW16), padded bias or absent, the epilogue's tensors. Out: y (C16).
+/* conv_gather_c16. f32, depth 1. In: x (C16). Out: the input of each image and group gathered for all output rows (kernels/conv_gather.h).
+ * Tiles: batch * group * input blocks of the group * row_tiles, where row_tiles is the gathered rows of one block. */
+typedef struct rlx_conv_gather_c16_params {
+    int64_t batch, group, channels;
+    rlx_conv_window_t window;
+    int64_t row_tiles;
+} rlx_conv_gather_c16_params_t;
+
+/* conv_depthwise_c16. f32, depth 1, group == channels == outputs. In: x (C16), w (RLX_LAYOUT_DW16), padded bias
+ * or absent, the epilogue's tensors. Out: y (C16).
  * Tiles: batch * channel blocks * row blocks. */
 typedef struct rlx_conv_depthwise_c16_params {
     int64_t batch, channels;

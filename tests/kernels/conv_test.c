@@ -123,28 +123,49 @@ static void epilogue_add(rlx_graph_t *graph, rlx_op_t *op, int n_steps)
     }
 }
 
-/* Lowers the op and runs its one step in `build`. */
+/* Memory of an operand: the graph's input, output or residual, a constant, or a temporary. */
+static void *operand_find(rlx_graph_t *graph, const rlx_op_t *op, const rlx_value_t *value, float *x, float *residual, float *y,
+                          void **temporary)
+{
+    int64_t floats;
+
+    if (value->data != NULL)
+        return (void *)(uintptr_t)value->data;
+    if (value == op->in[0] || value == op->out[0])
+        return value == op->in[0] ? x : y;
+    if (value->is_input)
+        return residual;
+    assert_true(rlx_expr_is_const(graph->exprs, rlx_value_count(graph, value), &floats));
+    if (*temporary == NULL)
+        *temporary = kernel_floats(floats);
+    return *temporary;
+}
+
+/* Lowers the op and runs its steps in `build`. */
 static void case_run(const kernel_build_t *build, rlx_graph_t *graph, rlx_op_t *op, int level, float *x, float *residual, float *y)
 {
     rlx_builder_t builder;
     rlx_diag_t diag = {0};
-    rlx_operand_t in[4] = {{.base = x}}, out[2] = {{.base = y}};
-    int64_t params[RLX_PARAM_MAX], tiles, scratch;
-    const rlx_step_t *step;
+    void *temporary = NULL;
 
     rlx_builder_init(&builder, graph, level);
     if (rlx_lower_conv(&builder, op, &diag) != RLX_OK)
         fail_msg("%s", diag.message);
-    assert_int_equal(builder.n_steps, 1);
-    step = builder.steps[0];
-    for (int i = 1; i < step->n_in; i++)
-        if (step->in[i] != NULL)
-            in[i].base = step->in[i]->data != NULL ? (void *)(uintptr_t)step->in[i]->data : residual;
-    for (int i = 0; i < step->n_params; i++)
-        assert_true(rlx_expr_is_const(graph->exprs, step->params[i], &params[i]));
-    assert_true(rlx_expr_is_const(graph->exprs, step->tiles, &tiles));
-    assert_true(rlx_expr_is_const(graph->exprs, step->scratch, &scratch));
-    kernel_run(build, step->kernel, in, out, params, tiles, scratch);
+    for (int at = 0; at < builder.n_steps; at++) {
+        const rlx_step_t *step = builder.steps[at];
+        rlx_operand_t in[4] = {{0}}, out[2] = {{0}};
+        int64_t params[RLX_PARAM_MAX], tiles, scratch;
+
+        for (int i = 0; i < step->n_in; i++)
+            in[i].base = step->in[i] != NULL ? operand_find(graph, op, step->in[i], x, residual, y, &temporary) : NULL;
+        out[0].base = operand_find(graph, op, step->out[0], x, residual, y, &temporary);
+        for (int i = 0; i < step->n_params; i++)
+            assert_true(rlx_expr_is_const(graph->exprs, step->params[i], &params[i]));
+        assert_true(rlx_expr_is_const(graph->exprs, step->tiles, &tiles));
+        assert_true(rlx_expr_is_const(graph->exprs, step->scratch, &scratch));
+        kernel_run(build, step->kernel, in, out, params, tiles, scratch);
+    }
+    free(temporary);
     rlx_builder_fini(&builder);
 }
 
@@ -165,8 +186,10 @@ static const char *case_text(const conv_case_t *t)
 {
     static char text[256];
 
-    snprintf(text, sizeof text, "kind %d: n %d c %d o %d group %d in %dx%d kernel %dx%d stride %dx%d dilation %dx%d pad %d,%d,%d,%d rank %d",
-             (int)t->kind, (int)t->n, (int)t->c, (int)t->o, (int)t->group, (int)t->in[0], (int)t->in[1], (int)t->kernel[0], (int)t->kernel[1],
+    snprintf(text, sizeof text,
+             "kind %d: n %d c %d o %d group %d in %dx%d kernel %dx%d stride %dx%d dilation %dx%d pad %d,%d,%d,%d rank %d",
+             (int)t->kind, (int)t->n, (int)t->c, (int)t->o, (int)t->group, (int)t->in[0], (int)t->in[1], (int)t->kernel[0],
+                 (int)t->kernel[1],
              (int)t->stride[0], (int)t->stride[1], (int)t->dilation[0], (int)t->dilation[1], (int)t->pad[0], (int)t->pad[1], (int)t->pad[2],
              (int)t->pad[3], t->rank);
     return text;
