@@ -46,10 +46,18 @@ static uint16_t bfloat_of(float value)
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
+/* Toward zero, saturating; NaN gives 0: numbers come from the file. */
+static int64_t integer_of(double value)
+{
+    if (value != value)
+        return 0;
+    return value >= 0x1p63 ? INT64_MAX : value < -0x1p63 ? INT64_MIN : (int64_t)value;
+}
+
 static void scalar_store(rlx_dtype_t dtype, double value, void *out)
 {
     float single = (float)value;
-    int64_t integer = dtype != RLX_F32 && dtype != RLX_F64 && dtype != RLX_F16 && dtype != RLX_BF16 ? (int64_t)value : 0;
+    int64_t integer = integer_of(value);
     uint16_t half = dtype == RLX_F16 ? half_of(single) : bfloat_of(single);
 
     if (dtype == RLX_F32)
