@@ -26,7 +26,8 @@ static rlx_value_t *scaled(rlx_onnx_call_t *call, rlx_value_t *x, float factor)
 {
     if (x == NULL || factor == 1.0f)
         return x;
-    if (x->dtype != RLX_F32 && x->dtype != RLX_F64 && x->dtype != RLX_F16 && x->dtype != RLX_BF16 && (factor != __builtin_truncf(factor) || __builtin_fabsf(factor) > 0x1p24f))
+    if (x->dtype != RLX_F32 && x->dtype != RLX_F64 && x->dtype != RLX_F16 && x->dtype != RLX_BF16 &&
+        (factor != __builtin_truncf(factor) || __builtin_fabsf(factor) > 0x1p24f))
         return rlx_call_fail(call, RLX_E_ONNX_OPERATOR, "Gemm of integers with the factor %g is not supported", (double)factor);
     return rlx_call_op2(call, RLX_OP_mul, x, rlx_call_scalar(call, x->dtype, factor));
 }

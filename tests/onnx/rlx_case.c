@@ -183,7 +183,8 @@ static bool case_parse(char *line, test_case_t *test)
     for (int i = 0; i < 7; i++)
         if ((fields[i] = strsep(&line, "\t")) == NULL)
             return false;
-    *test = (test_case_t){fields[0], fields[1], fields[2], fields[3], atoi(fields[4]), atoi(fields[6]), strcmp(fields[5], "reference") == 0};
+    *test =
+        (test_case_t){fields[0], fields[1], fields[2], fields[3], atoi(fields[4]), atoi(fields[6]), strcmp(fields[5], "reference") == 0};
     return true;
 }
 
