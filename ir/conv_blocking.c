@@ -5,6 +5,7 @@
 #include "ir/conv_blocking.h"
 
 #define CACHE_BYTES (480 << 10)     /* of the second-level cache, for gathered input */
+#define CACHE_BYTES_MOST (768 << 10) /* where weights are so large that a second pass over them costs more */
 #define GATHER_BYTES (1 << 20)      /* larger inputs are gathered row block by row block */
 #define FIRST_BYTES (64 << 10)
 #define DEPTHWISE_BYTES (96 << 10)
@@ -107,7 +108,7 @@ rlx_conv_blocking_t rlx_conv_blocking_direct(rlx_graph_t *graph, const rlx_conv_
     b.ranges = (out_blocks + b.range - 1) / b.range;
     if (small)
         most = rlx_expr_max(e, num(graph, 2 * halo + 2), rlx_expr_ceildiv(e, g->out[0], num(graph, (PIECES + b.ranges - 1) / b.ranges)));
-    rows_choose(graph, g->out[0], row_bytes, CACHE_BYTES, halo, most, &b);
+    rows_choose(graph, g->out[0], row_bytes, small ? CACHE_BYTES : CACHE_BYTES_MOST, halo, most, &b);
     b.scratch = scratch_bytes(graph, cells, b.gathered || in_place ? num(graph, 0) : row_bytes, b.rows, halo);
     return b;
 }
