@@ -99,11 +99,8 @@ static int64_t taps_of(const rlx_resize_geometry_t *g, double scale)
     return g->antialias && scale < 1 ? 2 * (int64_t)ceil(reach / scale) : 2 * reach;
 }
 
-/* These coordinates change a tensor even where its extent stays: a crop, and half a pixel unless it is rounded away. */
-static bool moves_at_scale_one(const rlx_resize_geometry_t *g)
-{
-    return g->coord == RLX_COORD_TF_CROP_AND_RESIZE || g->coord == RLX_COORD_TF_HALF_PIXEL_FOR_NN;
-}
+/* Only a crop changes an axis whose scale is 1; tf_half_pixel_for_nn, whose formula would shift it, leaves it alone too. */
+static bool moves_at_scale_one(const rlx_resize_geometry_t *g) { return g->coord == RLX_COORD_TF_CROP_AND_RESIZE; }
 
 static rlx_status_t read_scales(rlx_graph_t *graph, const rlx_op_t *op, const rlx_value_t *scales, const int *axes,
                                 rlx_resize_geometry_t *g, rlx_diag_t *diag)

@@ -42,7 +42,9 @@ static inline int64_t grid_padded(const rlx_grid_sample_params_t *p, double i, i
 #define GRID_CUBIC_A (-0.75)
 #define rlx_number_round_f64(x) (x)
 
-/* Taps of normalised coordinate `n` along an extent. The arithmetic is that of T: the macro rounds where T is float. */
+/* Taps of normalised coordinate `n` along an extent. The arithmetic is that of T: the macro rounds where T is float. Padding is per place
+ * read. With the border a coordinate outside may move onto it first only where all its places are the border's anyway: not for cubic, whose
+ * weights then would be those of another coordinate. A mirror image keeps the weights. */
 #define GRID_TAPS(T, suffix)                                                                                                             \
     static inline void grid_cubic_##suffix(T x, double *w)                                                                               \
     {                                                                                                                                    \
@@ -64,7 +66,7 @@ static inline int64_t grid_padded(const rlx_grid_sample_params_t *p, double i, i
             x = x > 0 ? (T)GRID_FAR : (T)-GRID_FAR;                                                                                      \
         if (p->mode == RLX_RESIZE_NEAREST)                                                                                               \
             x = (T)__builtin_rint((double)x);                                                                                            \
-        if ((x < low || x > high) && p->padding == RLX_PAD_BORDER)                                                                       \
+        if ((x < low || x > high) && p->padding == RLX_PAD_BORDER && p->mode != RLX_RESIZE_CUBIC)                                        \
             x = x < 0 ? 0 : x > length - 1 ? length - 1 : x;                                                                             \
         else if ((x < low || x > high) && p->padding == RLX_PAD_REFLECTION)                                                              \
             x = (T)rlx_number_round_##suffix(grid_reflect((double)x, (double)low, (double)high));                                        \

@@ -48,11 +48,13 @@ static double half_pixel(const resize_dim_t *dim, double o)
     return (o + 0.5) / dim->scale - 0.5;
 }
 
-/* The input coordinate of output place `o`. */
+/* The input coordinate of output place `o`. Scale 1 keeps every place, as when lowering sees it and makes no table. */
 static double coordinate(const resize_dim_t *dim, double o)
 {
     int64_t coord = dim->p->coord;
 
+    if (dim->scale == 1 && coord != RLX_COORD_TF_CROP_AND_RESIZE)
+        return o;
     if (coord == RLX_COORD_ALIGN_CORNERS)
         return dim->width == 1 ? 0 : o * (dim->in - 1) / (dim->width - 1);
     if (coord == RLX_COORD_ASYMMETRIC)
