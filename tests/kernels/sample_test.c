@@ -213,6 +213,27 @@ static void tables_follow_the_definition(void **state)
     free(q.weight);
 }
 
+/* An extent that only at run time turns out to stay: the table is that of an axis which lowering leaves alone. */
+static void scale_one_moves_nothing(void **state)
+{
+    int32_t index[5];
+    rlx_operand_t in = {.base = NULL}, out[2] = {{.base = index}, {.base = NULL}};
+
+    (void)state;
+    for (int64_t i = 0; i < 28; i++) {
+        rlx_resize_table_params_t p = {.mode = RLX_RESIZE_NEAREST, .coord = i / 4, .nearest = i % 4, .roi_dtype = 1};
+        if (p.coord == RLX_COORD_TF_CROP_AND_RESIZE)
+            continue;
+        p.in[7] = p.out[7] = p.scale_num[7] = p.scale_den[7] = 5;
+        p.taps[7] = 1;
+        for (int b = 0; b < n_builds; b++) {
+            assert_int_equal(kernel_run(&builds[b], RLX_K_resize_table, &in, out, &p, 8, 0), 0);
+            for (int32_t o = 0; o < 5; o++)
+                assert_int_equal(index[o], o);
+        }
+    }
+}
+
 static void transform_equals_its_definition(void **state)
 {
     static const int64_t lengths[] = {1, 2, 3, 4, 5, 8, 12, 17, 30, 64, 100};
@@ -278,6 +299,23 @@ static void bilinear_grid_has_the_bits_of_the_plain_one(void **state)
     }
 }
 
+/* At -0.9 cubic reads places -2 .. 1: three times the border, then place 1 with the weight of a distance of 1.9. */
+static void cubic_pads_places_and_not_the_coordinate(void **state)
+{
+    float x[4] = {0, 8, 5, 3}, grid[2] = {-1.2f, 0}, first = 0, y;
+    rlx_grid_sample_params_t p = {.dtype = 1, .grid_dtype = 1, .mode = RLX_RESIZE_CUBIC, .padding = RLX_PAD_BORDER, .batch = 1,
+        .channels = 1, .rank = 2, .out_space = 1, .per_tile = 1, .in = {1, 1, 4}};
+    rlx_operand_t in[2] = {{.base = x}, {.base = grid}}, out = {.base = &y};
+
+    (void)state;
+    for (int b = 0; b < n_builds; b++) {
+        assert_int_equal(kernel_run(&builds[b], RLX_K_grid_sample, in, &out, &p, 1, 0), 0);
+        assert_true(fabsf(y + 0.054f) < 1e-5f);
+        first = b == 0 ? y : first;
+        assert_memory_equal(&y, &first, sizeof y);
+    }
+}
+
 /* Hostile coordinates and indices stay inside the input and are reported. */
 static void hostile_places_are_safe(void **state)
 {
@@ -316,6 +354,7 @@ int main(void)
         cmocka_unit_test(weighted_resizes_agree),          cmocka_unit_test(nearest_resizes_agree),
         cmocka_unit_test(tables_follow_the_definition),    cmocka_unit_test(transform_equals_its_definition),
         cmocka_unit_test(bilinear_grid_has_the_bits_of_the_plain_one),
+        cmocka_unit_test(scale_one_moves_nothing),         cmocka_unit_test(cubic_pads_places_and_not_the_coordinate),
         cmocka_unit_test(hostile_places_are_safe),
     };
     return cmocka_run_group_tests(tests, find_builds, NULL);
