@@ -115,6 +115,14 @@ rlx_status_t rlx_bind_measure(rlx_run_state_t *run, uint32_t region, int64_t *ou
     return RLX_OK;
 }
 
+/* A place in a segment. An empty segment has no memory, yet its (empty) values are present: NULL would mean an absent operand. */
+static void *place_in(void *segment, int64_t offset)
+{
+    static _Alignas(64) char nothing[64];
+
+    return segment != NULL ? (char *)segment + offset : nothing;
+}
+
 /* Memory for an output that the caller left open, and its shape. */
 static rlx_status_t output_alloc(rlx_run_state_t *run, uint32_t id, uint64_t index)
 {
@@ -163,11 +171,12 @@ rlx_status_t rlx_bind_region(rlx_run_state_t *run, uint32_t region)
             continue;
         switch (model->values[id].kind) {
         case RLX_VALUE_CONST:
-            run->operands[id] =
-                (rlx_operand_t){.base = (void *)(uintptr_t)(model->constants + places[id].offset), .row_bytes = places[id].row_bytes};
+            run->operands[id] = (rlx_operand_t){.base = place_in((void *)(uintptr_t)model->constants, places[id].offset),
+                                                .row_bytes = places[id].row_bytes};
             break;
         case RLX_VALUE_ARENA:
-            run->operands[id] = (rlx_operand_t){.base = run->arenas[region].data + places[id].offset, .row_bytes = places[id].row_bytes};
+            run->operands[id] = (rlx_operand_t){.base = place_in(run->arenas[region].data, places[id].offset),
+                                                .row_bytes = places[id].row_bytes};
             break;
         case RLX_VALUE_ABSENT: run->operands[id] = (rlx_operand_t){0}; break;
         default: bind_port(run, id); break;

@@ -255,6 +255,12 @@ static int by_name(const void *a, const void *b)
     return strcmp((*(const rlx_value_t *const *)a)->name, (*(const rlx_value_t *const *)b)->name);
 }
 
+/* A model may hand an input through under its own name: then the output is a copy that shares it. */
+static bool is_handed_through(const rlx_value_t *a, const rlx_value_t *b)
+{
+    return (a->is_input && b->is_output && !b->is_input) || (b->is_input && a->is_output && !a->is_input);
+}
+
 static rlx_status_t check_names(verifier_t *v)
 {
     int n = v->graph->n_values;
@@ -267,7 +273,8 @@ static rlx_status_t check_names(verifier_t *v)
         sorted[i] = v->graph->values[i];
     qsort(sorted, (size_t)n, sizeof(*sorted), by_name);
     for (int i = 1; i < n && status == RLX_OK; i++) {
-        if (strcmp(sorted[i - 1]->name, sorted[i]->name) == 0 && v->defined[sorted[i - 1]->id] && v->defined[sorted[i]->id])
+        if (strcmp(sorted[i - 1]->name, sorted[i]->name) == 0 && v->defined[sorted[i - 1]->id] && v->defined[sorted[i]->id] &&
+            !is_handed_through(sorted[i - 1], sorted[i]))
             status = rlx_verify_fail(sorted[i]->producer, v->diag, "two values have the name '%s'", sorted[i]->name);
     }
     free(sorted);
