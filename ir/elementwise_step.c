@@ -35,6 +35,21 @@ static int emit(const ew_step_t *s, rlx_map_op_t op, rlx_map_class_t class_, int
     return rlx_ew_emit(s->code, op, class_, x, y, RLX_EW_NONE, 0, 0);
 }
 
+/* Sources are numbered when first read: in order of operands, which argument lists do not promise. */
+static int emit_sources(const ew_step_t *s, rlx_map_op_t op, rlx_map_class_t class_, int i, int j)
+{
+    int x = source(s, i);
+
+    return emit(s, op, class_, x, source(s, j));
+}
+
+static int emit_three(const ew_step_t *s, rlx_map_op_t op, rlx_map_class_t class_, int i, int j, int k)
+{
+    int x = source(s, i), y = source(s, j);
+
+    return rlx_ew_emit(s->code, op, class_, x, y, source(s, k), 0, 0);
+}
+
 static int emit_convert(const ew_step_t *s, int x, rlx_map_class_t from, rlx_dtype_t to)
 {
     return rlx_ew_emit(s->code, RLX_MAP_convert, class_of(to), x, RLX_EW_NONE, RLX_EW_NONE, from, to);
@@ -135,15 +150,16 @@ static int step_pow(ew_step_t *s)
     rlx_dtype_t exponent = rlx_ew_source_dtype(s->code, s->step->src[1]);
     rlx_map_class_t class_ = s->class_;
     double scalar;
-    int value;
+    int value, base;
 
     if (is_float_class(class_) && rlx_ew_source_scalar(s->code, s->step->src[1], &scalar) && scalar == 2)
-        return emit(s, RLX_MAP_mul, class_, source(s, 0), source(s, 0)); /* what pow gives for 2 */
+        return emit_sources(s, RLX_MAP_mul, class_, 0, 0); /* what pow gives for 2 */
     if (is_float_class(class_))
         class_ = exponent == RLX_F64 ? RLX_MAP_F64 : class_;
     else
         class_ = rlx_dtype_is_float(exponent) ? RLX_MAP_F64 : class_ == RLX_MAP_U64 ? RLX_MAP_U64 : RLX_MAP_I64;
-    value = emit(s, RLX_MAP_pow, class_, source_as(s, 0, class_), source_as(s, 1, class_));
+    base = source_as(s, 0, class_);
+    value = emit(s, RLX_MAP_pow, class_, base, source_as(s, 1, class_));
     if (class_ == s->class_)
         return value;
     s->may_leave_width = false;
@@ -178,7 +194,7 @@ static int step_binary(ew_step_t *s)
         return step_pow(s);
     if (value != RLX_EW_NONE || op == RLX_MAP_none)
         return value;
-    return emit(s, op, s->class_, source(s, 0), source(s, 1));
+    return emit_sources(s, op, s->class_, 0, 1);
 }
 
 static int step_compare(ew_step_t *s)
@@ -187,7 +203,7 @@ static int step_compare(ew_step_t *s)
     rlx_map_op_t op = s->op->kind == RLX_OP_equal ? RLX_MAP_equal
                     : s->op->kind == RLX_OP_less || s->op->kind == RLX_OP_greater ? RLX_MAP_less : RLX_MAP_less_equal;
 
-    return emit(s, op, s->class_, source(s, swapped ? 1 : 0), source(s, swapped ? 0 : 1));
+    return emit_sources(s, op, s->class_, swapped ? 1 : 0, swapped ? 0 : 1);
 }
 
 /* ---- ternary ---- */
@@ -205,15 +221,15 @@ static int step_clip(ew_step_t *s)
     if (!has_lo && !has_hi)
         return emit(s, RLX_MAP_copy, s->class_, source(s, 0), RLX_EW_NONE);
     if (!has_hi)
-        return emit(s, RLX_MAP_max, s->class_, source(s, 0), source(s, 1));
+        return emit_sources(s, RLX_MAP_max, s->class_, 0, 1);
     /* x as its own lower bound: none */
-    return rlx_ew_emit(s->code, RLX_MAP_clip, s->class_, source(s, 0), source(s, has_lo ? 1 : 0), source(s, 2), 0, 0);
+    return emit_three(s, RLX_MAP_clip, s->class_, 0, has_lo ? 1 : 0, 2);
 }
 
 static int step_where(ew_step_t *s)
 {
     s->may_leave_width = false;
-    return rlx_ew_emit(s->code, RLX_MAP_where, class_of(s->step->dtype), source(s, 0), source(s, 1), source(s, 2), 0, 0);
+    return emit_three(s, RLX_MAP_where, class_of(s->step->dtype), 0, 1, 2);
 }
 
 static int step_value(ew_step_t *s)
