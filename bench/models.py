@@ -1,12 +1,17 @@
-"""Reference networks as ONNX files with random weights of fixed seeds, and inputs for them: mobilenet_v2, resnet50, bert_base, minilm.
+"""Networks for timing, as ONNX files, and inputs for them.
 
-Needs numpy and onnx only. The files are the same bytes on every machine with the same numpy. Weights are scaled (He, Glorot) so that
-activations stay of order one: results can be compared between engines.
+With random weights of fixed seeds, scaled (He, Glorot) so that activations stay of order one and results can be compared between engines:
+mobilenet_v2, resnet50, squeezenet, bert_base, minilm; the same bytes on every machine with the same numpy. Real ones out of pinned packages
+(scripts/fetch_model.py), their open dimensions fixed: ocr_det, ocr_cls, ocr_rec, minilm_l3.
+
+Needs numpy and onnx only.
 
     bench/models.py OUTDIR [NAME...]     writes NAME.onnx and NAME.npz (one array per input)
 """
 
+import json
 import os
+import subprocess
 import sys
 
 import numpy
@@ -72,11 +77,11 @@ def mobilenet_v2():
     return b.model("mobilenet_v2", [("image", TensorProto.FLOAT, [1, 3, 224, 224])], "logits", [1, 1000])
 
 
-def resnet50():
-    """light_resnet50 of the onnx package, whose weights are placeholders: they get He-scaled random values."""
-    path = os.path.join(os.path.dirname(onnx.__file__), "backend", "test", "data", "light", "light_resnet50.onnx")
+def light(name, seed):
+    """light_NAME of the onnx package, whose weights are placeholders: they get He-scaled random values."""
+    path = os.path.join(os.path.dirname(onnx.__file__), "backend", "test", "data", "light", f"light_{name}.onnx")
     model = onnx.load(path)
-    random = numpy.random.default_rng(102)
+    random = numpy.random.default_rng(seed)
     shapes = {value.name: numpy_helper.to_array(value) for value in model.graph.initializer}
     role = {name: (node.op_type, index) for node in model.graph.node for index, name in enumerate(node.input)}
     values, kept = [], []
@@ -98,8 +103,35 @@ def resnet50():
     constants = values + [value for value in model.graph.initializer if value.name in shapes and value.name in used]
     stored = {value.name for value in model.graph.initializer}
     inputs = [value for value in model.graph.input if value.name not in stored]
-    graph = helper.make_graph(kept, "resnet50", inputs, model.graph.output, constants)
+    graph = helper.make_graph(kept, name, inputs, model.graph.output, constants)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 9)], ir_version=4)
+
+
+def resnet50():
+    return light("resnet50", 102)
+
+
+def squeezenet():
+    return light("squeezenet", 105)
+
+
+def real(identity, shapes):
+    """A model of tests/onnx/models.json with the extents of its inputs fixed."""
+    top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    with open(os.path.join(top, "tests", "onnx", "models.json")) as file:
+        entry = next(entry for entry in json.load(file) if identity in entry["id"])
+    done = subprocess.run([sys.executable, os.path.join(top, "scripts", "fetch_model.py"), f"{entry['package']}=={entry['version']}", entry["path"],
+                           entry["sha256"]], check=True, capture_output=True, text=True)
+    model = onnx.load(done.stdout.strip())
+    stored = {value.name for value in model.graph.initializer}
+    for value in model.graph.input:
+        if value.name not in stored:
+            for dim, extent in zip(value.type.tensor_type.shape.dim, shapes[value.name]):
+                dim.dim_value = extent
+    for value in list(model.graph.output):
+        value.type.tensor_type.ClearField("shape")
+    del model.graph.value_info[:]
+    return model
 
 
 def encoder(name, seed, layers, width, heads, feed_forward, vocabulary=30522, length=128):
@@ -148,14 +180,22 @@ def minilm():
     return encoder("minilm", 104, layers=6, width=384, heads=12, feed_forward=1536)
 
 
-ALL = {"mobilenet_v2": mobilenet_v2, "resnet50": resnet50, "bert_base": bert_base, "minilm": minilm}
+ALL = {
+    "mobilenet_v2": mobilenet_v2, "resnet50": resnet50, "squeezenet": squeezenet, "bert_base": bert_base, "minilm": minilm,
+    "ocr_det": lambda: real("PP-OCRv4_det", {"x": [1, 3, 640, 640]}), "ocr_cls": lambda: real("cls_mobile", {"x": [1, 3, 48, 192]}),
+    "ocr_rec": lambda: real("PP-OCRv4_rec", {"x": [1, 3, 48, 320]}),
+    "minilm_l3": lambda: real("paraphrase-MiniLM", {"input_ids": [1, 128], "attention_mask": [1, 128]}),
+}
 
 
 def inputs_for(model, seed=7):
     """One array per input: normal floats; token ids below 1000; masks with the last eighth off."""
     random = numpy.random.default_rng(seed)
     arrays = {}
+    stored = {value.name for value in model.graph.initializer}
     for value in model.graph.input:
+        if value.name in stored:
+            continue
         shape = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
         if value.type.tensor_type.elem_type == TensorProto.FLOAT:
             arrays[value.name] = random.standard_normal(shape, dtype=numpy.float32)
@@ -171,7 +211,6 @@ def write(directory, names):
     os.makedirs(directory, exist_ok=True)
     for name in names:
         model = ALL[name]()
-        onnx.checker.check_model(model)
         onnx.save(model, os.path.join(directory, name + ".onnx"))
         numpy.savez(os.path.join(directory, name + ".npz"), **inputs_for(model))
         print(f"{name}: {os.path.getsize(os.path.join(directory, name + '.onnx')) / 1e6:.1f} MB")
