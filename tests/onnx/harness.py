@@ -33,7 +33,7 @@ def array_read(array):
     return array.view(ml_dtypes.bfloat16) if array.dtype == numpy.dtype("V2") else array
 
 
-def run(cases, jobs=2):
+def run(cases, jobs=2, tool=TOOL):
     """Runs all cases; fills in result and outputs."""
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
@@ -45,12 +45,12 @@ def run(cases, jobs=2):
                 numpy.savez(inputs, **{name: array_write(array) for name, array in case.inputs.items()})
             fields = [str(i), case.model, str(inputs), str(folder / f"{i}.out.npz"), str(case.level), case.kernels, str(case.threads)]
             lines[i % jobs].append("\t".join(fields))
-        tools = [subprocess.Popen([TOOL], stdin=subprocess.PIPE, stdout=open(folder / f"tool{job}", "w"), text=True) for job in range(jobs)]
-        for job, tool in enumerate(tools):
-            tool.stdin.write("".join(line + "\n" for line in lines[job]))
-            tool.stdin.close()
-        for tool in tools:
-            tool.wait()
+        tools = [subprocess.Popen([tool], stdin=subprocess.PIPE, stdout=open(folder / f"tool{job}", "w"), text=True) for job in range(jobs)]
+        for job, process in enumerate(tools):
+            process.stdin.write("".join(line + "\n" for line in lines[job]))
+            process.stdin.close()
+        for process in tools:
+            process.wait()
         for job in range(jobs):
             for line in open(folder / f"tool{job}"):
                 result_take(cases, folder, line.rstrip("\n").split("\t"))
