@@ -3,27 +3,21 @@
 #include "kernels/number.h"
 #include "kernels/params.h"
 
-static float combine_f32(int64_t reduction, float a, float b)
-{
-    if (reduction == RLX_SCATTER_ADD)
-        return a + b;
-    if (reduction == RLX_SCATTER_MUL)
-        return a * b;
-    if (a != a || b != b)
-        return a != a ? a : b;
-    return reduction == RLX_SCATTER_MAX ? (a > b ? a : b) : (a < b ? a : b);
-}
+/* NaN wins over any number in max and min. */
+#define COMBINE_FLOAT(name, type)                                                            \
+    static type name(int64_t reduction, type a, type b)                                      \
+    {                                                                                        \
+        if (reduction == RLX_SCATTER_ADD)                                                    \
+            return a + b;                                                                    \
+        if (reduction == RLX_SCATTER_MUL)                                                    \
+            return a * b;                                                                    \
+        if (a != a || b != b)                                                                \
+            return a != a ? a : b;                                                           \
+        return reduction == RLX_SCATTER_MAX ? (a > b ? a : b) : (a < b ? a : b);             \
+    }
 
-static double combine_f64(int64_t reduction, double a, double b)
-{
-    if (reduction == RLX_SCATTER_ADD)
-        return a + b;
-    if (reduction == RLX_SCATTER_MUL)
-        return a * b;
-    if (a != a || b != b)
-        return a != a ? a : b;
-    return reduction == RLX_SCATTER_MAX ? (a > b ? a : b) : (a < b ? a : b);
-}
+COMBINE_FLOAT(combine_f32, float)
+COMBINE_FLOAT(combine_f64, double)
 
 static uint64_t combine_int(int64_t reduction, int is_signed, uint64_t a, uint64_t b)
 {
