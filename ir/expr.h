@@ -52,7 +52,10 @@ rlx_expr_t rlx_expr_select(rlx_exprs_t *exprs, rlx_expr_t cond, rlx_expr_t a, rl
 static inline rlx_expr_t rlx_expr_add(rlx_exprs_t *e, rlx_expr_t a, rlx_expr_t b) { return rlx_expr_binary(e, RLX_EXPR_ADD, a, b); }
 static inline rlx_expr_t rlx_expr_sub(rlx_exprs_t *e, rlx_expr_t a, rlx_expr_t b) { return rlx_expr_binary(e, RLX_EXPR_SUB, a, b); }
 static inline rlx_expr_t rlx_expr_mul(rlx_exprs_t *e, rlx_expr_t a, rlx_expr_t b) { return rlx_expr_binary(e, RLX_EXPR_MUL, a, b); }
-static inline rlx_expr_t rlx_expr_floordiv(rlx_exprs_t *e, rlx_expr_t a, rlx_expr_t b) { return rlx_expr_binary(e, RLX_EXPR_FLOORDIV, a, b); }
+static inline rlx_expr_t rlx_expr_floordiv(rlx_exprs_t *e, rlx_expr_t a, rlx_expr_t b)
+{
+    return rlx_expr_binary(e, RLX_EXPR_FLOORDIV, a, b);
+}
 static inline rlx_expr_t rlx_expr_ceildiv(rlx_exprs_t *e, rlx_expr_t a, rlx_expr_t b) { return rlx_expr_binary(e, RLX_EXPR_CEILDIV, a, b); }
 static inline rlx_expr_t rlx_expr_min(rlx_exprs_t *e, rlx_expr_t a, rlx_expr_t b) { return rlx_expr_binary(e, RLX_EXPR_MIN, a, b); }
 static inline rlx_expr_t rlx_expr_max(rlx_exprs_t *e, rlx_expr_t a, rlx_expr_t b) { return rlx_expr_binary(e, RLX_EXPR_MAX, a, b); }

@@ -51,7 +51,8 @@ struct rlx_value {
     rlx_expr_t *elements;      /* row-major; each may be RLX_EXPR_NONE; NULL when nothing is known */
 };
 
-typedef enum rlx_attr_type { RLX_ATTR_INT, RLX_ATTR_FLOAT, RLX_ATTR_STRING, RLX_ATTR_INTS, RLX_ATTR_FLOATS, RLX_ATTR_TENSOR } rlx_attr_type_t;
+typedef enum rlx_attr_type { RLX_ATTR_INT, RLX_ATTR_FLOAT, RLX_ATTR_STRING, RLX_ATTR_INTS, RLX_ATTR_FLOATS,
+                             RLX_ATTR_TENSOR } rlx_attr_type_t;
 
 typedef struct rlx_attr {
     const char *name;
@@ -128,7 +129,8 @@ const char *rlx_graph_printf(rlx_graph_t *graph, const char *format, ...) __attr
 rlx_value_t *rlx_graph_value(rlx_graph_t *graph, const char *name, rlx_dtype_t dtype);
 rlx_value_t *rlx_graph_input(rlx_graph_t *graph, const char *name, rlx_dtype_t dtype, int rank, const rlx_expr_t *dims);
 /* A constant; `data` is copied unless `borrow`. Small integer constants get their `elements` filled. */
-rlx_value_t *rlx_graph_const(rlx_graph_t *graph, const char *name, rlx_dtype_t dtype, int rank, const int64_t *dims, const void *data, bool borrow);
+rlx_value_t *rlx_graph_const(rlx_graph_t *graph, const char *name, rlx_dtype_t dtype, int rank, const int64_t *dims,
+                             const void *data, bool borrow);
 /* Convenience: constant 1-D i64. */
 rlx_value_t *rlx_graph_const_i64(rlx_graph_t *graph, const char *name, const int64_t *data, int count);
 void rlx_graph_output(rlx_graph_t *graph, rlx_value_t *value);
@@ -138,7 +140,8 @@ int rlx_graph_symbol(rlx_graph_t *graph, const char *name, rlx_value_t *input, i
 rlx_status_t rlx_graph_check(rlx_graph_t *graph, rlx_expr_t condition, const char *message, rlx_diag_t *diag);
 
 /* Appends an op (before `before`, or at the end when NULL). Operands are counted as uses. `out` values get this producer. */
-rlx_op_t *rlx_graph_op(rlx_graph_t *graph, rlx_op_t *before, rlx_op_kind_t kind, const char *name, int n_in, rlx_value_t *const *in, int n_out, rlx_value_t *const *out);
+rlx_op_t *rlx_graph_op(rlx_graph_t *graph, rlx_op_t *before, rlx_op_kind_t kind, const char *name, int n_in,
+                       rlx_value_t *const *in, int n_out, rlx_value_t *const *out);
 void rlx_op_set_int(rlx_graph_t *graph, rlx_op_t *op, const char *name, int64_t value);
 void rlx_op_set_float(rlx_graph_t *graph, rlx_op_t *op, const char *name, float value);
 void rlx_op_set_string(rlx_graph_t *graph, rlx_op_t *op, const char *name, const char *value);

@@ -31,7 +31,8 @@ rlx_status_t rlx_step_end(rlx_step_t *step, rlx_expr_t tiles, rlx_expr_t scratch
 /* A temporary in the arena, dead after the last step that uses it. Row-major unless `layout` says otherwise. */
 rlx_value_t *rlx_builder_temp(rlx_builder_t *builder, rlx_dtype_t dtype, int rank, const rlx_expr_t *dims, rlx_layout_t layout);
 /* A constant made while lowering (packed weights). `data` is copied; equal bytes are stored once. dims are logical, bytes physical. */
-rlx_value_t *rlx_builder_const(rlx_builder_t *builder, const char *name, rlx_dtype_t dtype, int rank, const int64_t *dims, rlx_layout_t layout, const void *data, int64_t bytes);
+rlx_value_t *rlx_builder_const(rlx_builder_t *builder, const char *name, rlx_dtype_t dtype, int rank, const int64_t *dims,
+                               rlx_layout_t layout, const void *data, int64_t bytes);
 
 /* Word index of a field: RLX_WORD(rlx_conv_plain_params_t, group). */
 #define RLX_WORD(type, field) ((int)(offsetof(type, field) / sizeof(int64_t)))
