@@ -6,6 +6,7 @@
 #include "ir/expr_pool.h"
 
 #include "base/assert.h"
+#include "base/float_bits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +111,9 @@ static interval_t bounds(const rlx_exprs_t *exprs, rlx_expr_op_t op, rlx_expr_t 
         interval_t c = {exprs->nodes[ec].min, exprs->nodes[ec].max};
         return (interval_t){min64(b.min, c.min), max64(b.max, c.max)};
     }
+    case RLX_EXPR_FSCALE:
+    case RLX_EXPR_FCEILDIV: /* both not negative (-0 and below have bit 31 set): nor is the result */
+        return (interval_t){a.min >= 0 && b.min >= 0 && b.max <= INT32_MAX ? 0 : INT64_MIN, INT64_MAX};
     default:
         return (interval_t){0, 1};
     }
@@ -273,6 +277,8 @@ bool rlx_int_fold(rlx_expr_op_t op, int64_t a, int64_t b, int64_t *out)
     case RLX_EXPR_MAX: *out = max64(a, b); return true;
     case RLX_EXPR_LT: *out = a < b; return true;
     case RLX_EXPR_EQ: *out = a == b; return true;
+    case RLX_EXPR_FSCALE: return rlx_float_bits_scale(a, b, out);
+    case RLX_EXPR_FCEILDIV: return rlx_float_bits_ceildiv(a, b, out);
     case RLX_EXPR_MOD:
         if (b == 0)
             return false;
