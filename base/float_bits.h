@@ -1,8 +1,8 @@
-/* Products and quotients of an integer and an f32 that is given by its bits: extents that follow from a float known only when a request is
+/* Arithmetic on f32 that are given by their bits, zero-extended: extents that follow from a float known only when a request is
  * planned. One definition for the compiler's folding and the executor's shape code; no libm, so the same numbers everywhere.
  *
  * n * f is rounded as the f32 multiplication of both rounds it where n is exact in f32 (|n| < 2^24), so that 10 * 0.7f is 7; else as f64.
- * n / f is the f64 quotient. False where the bits are no finite number, |n| is above 2^53, or the result is outside int64. */
+ * Quotients are those of f64. False where bits are no finite number, |n| is above 2^53, or the result is not finite or outside int64. */
 #ifndef RLX_BASE_FLOAT_BITS_H
 #define RLX_BASE_FLOAT_BITS_H
 
@@ -45,18 +45,32 @@ static inline bool rlx_float_bits_scale(int64_t n, int64_t bits, int64_t *out)
     return rlx_float_bits_floor((double)n * f, out);
 }
 
-/* ceil(n / f); division by zero is false */
-static inline bool rlx_float_bits_ceildiv(int64_t n, int64_t bits, int64_t *out)
+/* ceil(a / b) of two f32; division by zero is false */
+static inline bool rlx_float_bits_ceildiv(int64_t a, int64_t b, int64_t *out)
 {
-    const int64_t wide = (int64_t)1 << 53;
-    double f;
+    double x, y;
 
-    if (n < -wide || n > wide || !rlx_float_bits_read(bits, &f) || f == 0)
+    if (!rlx_float_bits_read(a, &x) || !rlx_float_bits_read(b, &y) || y == 0)
         return false;
-    if (!rlx_float_bits_floor(-((double)n / f), out) || *out == INT64_MIN)
+    if (!rlx_float_bits_floor(-(x / y), out) || *out == INT64_MIN)
         return false;
     *out = -*out;
     return true;
+}
+
+/* The bits of a - b in f32 */
+static inline bool rlx_float_bits_sub(int64_t a, int64_t b, int64_t *out)
+{
+    double x, y;
+    float difference;
+    uint32_t word;
+
+    if (!rlx_float_bits_read(a, &x) || !rlx_float_bits_read(b, &y))
+        return false;
+    difference = (float)x - (float)y;
+    memcpy(&word, &difference, sizeof word);
+    *out = word;
+    return rlx_float_bits_read(word, &x);
 }
 
 #endif

@@ -70,7 +70,8 @@ typedef enum rlx_code_op {
     RLX_CODE_CHECK = 15,   /* next word is a string offset: pops; zero fails the request with that message */
     RLX_CODE_TRUNCDIV = 16, /* toward zero */
     RLX_CODE_FSCALE = 17,   /* n bits: floor(n * f), f the f32 of these bits; not finite or outside int64 is an error (base/float_bits.h) */
-    RLX_CODE_FCEILDIV = 18, /* n bits: ceil(n / f) */
+    RLX_CODE_FCEILDIV = 18, /* bits bits: ceil(f / g), g zero is an error too */
+    RLX_CODE_FSUB = 19,     /* bits bits: the bits of f - g in f32 */
 } rlx_code_op_t;
 #define RLX_CODE_STACK_MAX 64
 

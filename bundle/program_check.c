@@ -180,7 +180,8 @@ static int code_op_pops(int64_t op)
     case RLX_CODE_EQ:
     case RLX_CODE_TRUNCDIV:
     case RLX_CODE_FSCALE:
-    case RLX_CODE_FCEILDIV: return 2;
+    case RLX_CODE_FCEILDIV:
+    case RLX_CODE_FSUB: return 2;
     case RLX_CODE_SELECT: return 3;
     case RLX_CODE_STORE:
     case RLX_CODE_CHECK: return 1;

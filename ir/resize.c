@@ -114,10 +114,11 @@ static rlx_expr_t scaled_taps(rlx_graph_t *graph, const rlx_resize_geometry_t *g
 {
     rlx_exprs_t *e = graph->exprs;
     int reach = g->mode == RLX_RESIZE_CUBIC ? 2 : 1;
+    union { float f; int32_t i; } reach_bits = {.f = (float)reach};
 
     if (g->mode == RLX_RESIZE_NEAREST || !g->antialias)
         return num(graph, taps_of(g, 1));
-    rlx_expr_t half = rlx_expr_binary(e, RLX_EXPR_FCEILDIV, num(graph, reach), bits);
+    rlx_expr_t half = rlx_expr_binary(e, RLX_EXPR_FCEILDIV, num(graph, reach_bits.i), bits);
     return rlx_expr_mul(e, num(graph, 2), rlx_expr_max(e, num(graph, reach), half));
 }
 
