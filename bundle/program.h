@@ -36,7 +36,7 @@ typedef struct rlx_table {
 
 typedef enum rlx_symbol_source {
     RLX_SYMBOL_INPUT_AXIS = 0,  /* extent `index` of graph input `value` */
-    RLX_SYMBOL_INPUT_DATA = 1,  /* element `index` of integer graph input `value` */
+    RLX_SYMBOL_INPUT_DATA = 1,  /* element `index` of i32, i64 or f32 graph input `value`; of f32 the bits, zero-extended */
     RLX_SYMBOL_VALUE_DATA = 2,  /* element `index` of integer value `value`, computed by an earlier region */
 } rlx_symbol_source_t;
 
@@ -69,6 +69,9 @@ typedef enum rlx_code_op {
     RLX_CODE_STORE = 14,   /* next word is the slot, which must be the next one; pops */
     RLX_CODE_CHECK = 15,   /* next word is a string offset: pops; zero fails the request with that message */
     RLX_CODE_TRUNCDIV = 16, /* toward zero */
+    RLX_CODE_FSCALE = 17,   /* n bits: floor(n * f), f the f32 of these bits; not finite or outside int64 is an error (base/float_bits.h) */
+    RLX_CODE_FCEILDIV = 18, /* bits bits: ceil(f / g), g zero is an error too */
+    RLX_CODE_FSUB = 19,     /* bits bits: the bits of f - g in f32 */
 } rlx_code_op_t;
 #define RLX_CODE_STACK_MAX 64
 

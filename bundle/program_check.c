@@ -126,7 +126,7 @@ static rlx_status_t check_symbol(check_t *c, uint32_t index, uint32_t region)
             return RLX_OK;
         break;
     case RLX_SYMBOL_INPUT_DATA:
-        if (region == 0 && value->kind == RLX_VALUE_INPUT && dtype_is_index(value->dtype))
+        if (region == 0 && value->kind == RLX_VALUE_INPUT && (dtype_is_index(value->dtype) || value->dtype == RLX_F32))
             return RLX_OK;
         break;
     case RLX_SYMBOL_VALUE_DATA:
@@ -178,7 +178,10 @@ static int code_op_pops(int64_t op)
     case RLX_CODE_MAX:
     case RLX_CODE_LT:
     case RLX_CODE_EQ:
-    case RLX_CODE_TRUNCDIV: return 2;
+    case RLX_CODE_TRUNCDIV:
+    case RLX_CODE_FSCALE:
+    case RLX_CODE_FCEILDIV:
+    case RLX_CODE_FSUB: return 2;
     case RLX_CODE_SELECT: return 3;
     case RLX_CODE_STORE:
     case RLX_CODE_CHECK: return 1;

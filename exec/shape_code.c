@@ -4,9 +4,10 @@
 #include <inttypes.h>
 #include <stdbool.h>
 
+#include "base/float_bits.h"
 #include "bundle/program.h"
 
-typedef enum arith { ARITH_OK, ARITH_OVERFLOW, ARITH_ZERO } arith_t;
+typedef enum arith { ARITH_OK, ARITH_OVERFLOW, ARITH_ZERO, ARITH_FLOAT } arith_t;
 
 static arith_t divide(int64_t op, int64_t a, int64_t b, int64_t *out)
 {
@@ -41,6 +42,9 @@ static arith_t binary(int64_t op, int64_t a, int64_t b, int64_t *out)
     case RLX_CODE_MAX: *out = a > b ? a : b; break;
     case RLX_CODE_LT: *out = a < b; break;
     case RLX_CODE_EQ: *out = a == b; break;
+    case RLX_CODE_FSCALE: return rlx_float_bits_scale(a, b, out) ? ARITH_OK : ARITH_FLOAT;
+    case RLX_CODE_FCEILDIV: return rlx_float_bits_ceildiv(a, b, out) ? ARITH_OK : ARITH_FLOAT;
+    case RLX_CODE_FSUB: return rlx_float_bits_sub(a, b, out) ? ARITH_OK : ARITH_FLOAT;
     default: return divide(op, a, b, out);
     }
     return overflow ? ARITH_OVERFLOW : ARITH_OK;
@@ -50,6 +54,11 @@ static rlx_status_t arith_fail(arith_t arith, int64_t a, int64_t b, rlx_diag_t *
 {
     if (arith == ARITH_ZERO)
         return rlx_fail(diag, RLX_E_INPUT_VALUE, "a shape of this request needs %" PRId64 " divided by zero", a);
+    if (arith == ARITH_FLOAT)
+        return rlx_fail(diag, RLX_E_INPUT_VALUE,
+                        "a shape of this request follows from floats that are zero, too large or not finite: operands 0x%08" PRIx64
+                        " and 0x%08" PRIx64,
+                        (uint64_t)a, (uint64_t)b);
     return rlx_fail(diag, RLX_E_PLAN_OVERFLOW, "a shape of this request overflows 64 bits: operands %" PRId64 " and %" PRId64, a, b);
 }
 

@@ -86,6 +86,11 @@ rlx_status_t rlx_symbol_from_data(const rlx_model_t *model, uint32_t index, cons
 
         memcpy(&narrow, at, sizeof narrow);
         *out_value = narrow;
+    } else if (io->tensor.dtype == RLX_F32) {
+        uint32_t bits;
+
+        memcpy(&bits, at, sizeof bits);
+        *out_value = bits;
     } else {
         memcpy(out_value, at, sizeof *out_value);
     }

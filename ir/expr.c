@@ -6,6 +6,7 @@
 #include "ir/expr_pool.h"
 
 #include "base/assert.h"
+#include "base/float_bits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +111,12 @@ static interval_t bounds(const rlx_exprs_t *exprs, rlx_expr_op_t op, rlx_expr_t 
         interval_t c = {exprs->nodes[ec].min, exprs->nodes[ec].max};
         return (interval_t){min64(b.min, c.min), max64(b.max, c.max)};
     }
+    case RLX_EXPR_FSCALE: /* bits of negative numbers and -0 are above INT32_MAX */
+        return (interval_t){a.min >= 0 && b.max <= INT32_MAX ? 0 : INT64_MIN, INT64_MAX};
+    case RLX_EXPR_FCEILDIV:
+        return (interval_t){a.max <= INT32_MAX && b.max <= INT32_MAX ? 0 : INT64_MIN, INT64_MAX};
+    case RLX_EXPR_FSUB:
+        return (interval_t){0, UINT32_MAX};
     default:
         return (interval_t){0, 1};
     }
@@ -273,6 +280,9 @@ bool rlx_int_fold(rlx_expr_op_t op, int64_t a, int64_t b, int64_t *out)
     case RLX_EXPR_MAX: *out = max64(a, b); return true;
     case RLX_EXPR_LT: *out = a < b; return true;
     case RLX_EXPR_EQ: *out = a == b; return true;
+    case RLX_EXPR_FSCALE: return rlx_float_bits_scale(a, b, out);
+    case RLX_EXPR_FCEILDIV: return rlx_float_bits_ceildiv(a, b, out);
+    case RLX_EXPR_FSUB: return rlx_float_bits_sub(a, b, out);
     case RLX_EXPR_MOD:
         if (b == 0)
             return false;

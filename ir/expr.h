@@ -28,6 +28,9 @@ typedef enum rlx_expr_op {
     RLX_EXPR_SELECT,
     RLX_EXPR_LT,
     RLX_EXPR_EQ,
+    RLX_EXPR_FSCALE,   /* floor(a * the f32 whose bits are b); base/float_bits.h */
+    RLX_EXPR_FCEILDIV, /* ceil(the f32 whose bits are a / the f32 whose bits are b) */
+    RLX_EXPR_FSUB,     /* the bits of the difference of these, in f32 */
 } rlx_expr_op_t;
 
 typedef struct rlx_expr_node {

@@ -89,6 +89,9 @@ static const operator_text_t operator_texts[] = {
     [RLX_EXPR_SELECT] = {NULL, "select", 0},
     [RLX_EXPR_LT] = {"<", NULL, 1},
     [RLX_EXPR_EQ] = {"==", NULL, 1},
+    [RLX_EXPR_FSCALE] = {NULL, "fscale", 0},
+    [RLX_EXPR_FCEILDIV] = {NULL, "fceildiv", 0},
+    [RLX_EXPR_FSUB] = {NULL, "fsub", 0},
 };
 
 static void print(printer_t *printer, rlx_expr_t expr, int level);

@@ -261,6 +261,10 @@ rlx_expr_t rlx_expr_binary(rlx_exprs_t *exprs, rlx_expr_op_t op, rlx_expr_t a, r
         return make_less(exprs, a, b);
     case RLX_EXPR_EQ:
         return make_equal(exprs, a, b);
+    case RLX_EXPR_FSCALE:
+    case RLX_EXPR_FCEILDIV:
+    case RLX_EXPR_FSUB:
+        return raw(exprs, op, a, b);
     default:
         return RLX_EXPR_ERROR;
     }

@@ -36,7 +36,7 @@ static void table_dim(rlx_graph_t *graph, rlx_step_t *step, const tables_t *t, c
     rlx_step_param(step, RLX_WORD(rlx_resize_table_params_t, out) + place, g->resized[d] ? g->out[d] : num(graph, 0));
     rlx_step_param(step, RLX_WORD(rlx_resize_table_params_t, taps) + place, g->taps[d]);
     rlx_step_param(step, RLX_WORD(rlx_resize_table_params_t, first) + place, t->first[d]);
-    rlx_step_param_const(step, RLX_WORD(rlx_resize_table_params_t, scale) + place, g->scale_bits[d]);
+    rlx_step_param(step, RLX_WORD(rlx_resize_table_params_t, scale) + place, g->scale_bits[d]);
     rlx_step_param(step, RLX_WORD(rlx_resize_table_params_t, scale_num) + place, g->num[d]);
     rlx_step_param(step, RLX_WORD(rlx_resize_table_params_t, scale_den) + place, g->den[d]);
     rlx_step_param_const(step, RLX_WORD(rlx_resize_table_params_t, roi_begin) + place, g->roi_place[d]);

@@ -102,7 +102,55 @@ static int64_t taps_of(const rlx_resize_geometry_t *g, double scale)
 /* Only a crop changes an axis whose scale is 1; tf_half_pixel_for_nn, whose formula would shift it, leaves it alone too. */
 static bool moves_at_scale_one(const rlx_resize_geometry_t *g) { return g->coord == RLX_COORD_TF_CROP_AND_RESIZE; }
 
-static rlx_status_t read_scales(rlx_graph_t *graph, const rlx_op_t *op, const rlx_value_t *scales, const int *axes,
+/* The f64 bits of a positive normal f32 are linear in its bits: 29 more places of mantissa, an exponent that is 1023 - 127 higher. */
+static rlx_expr_t widen_bits(rlx_graph_t *graph, rlx_expr_t bits)
+{
+    rlx_exprs_t *e = graph->exprs;
+
+    return rlx_expr_add(e, rlx_expr_mul(e, bits, num(graph, (int64_t)1 << 29)), num(graph, (int64_t)896 << 52));
+}
+
+static rlx_expr_t scaled_taps(rlx_graph_t *graph, const rlx_resize_geometry_t *g, rlx_expr_t bits)
+{
+    rlx_exprs_t *e = graph->exprs;
+    int reach = g->mode == RLX_RESIZE_CUBIC ? 2 : 1;
+    union { float f; int32_t i; } reach_bits = {.f = (float)reach};
+
+    if (g->mode == RLX_RESIZE_NEAREST || !g->antialias)
+        return num(graph, taps_of(g, 1));
+    rlx_expr_t half = rlx_expr_binary(e, RLX_EXPR_FCEILDIV, num(graph, reach_bits.i), bits);
+    return rlx_expr_mul(e, num(graph, 2), rlx_expr_max(e, num(graph, reach), half));
+}
+
+/* Scales that a graph input gives: bits of positive floats order as integers, so a range check is one on bits. */
+static rlx_status_t read_symbolic_scales(rlx_graph_t *graph, const rlx_op_t *op, const int *axes, bool check, rlx_resize_geometry_t *g,
+                                         rlx_diag_t *diag)
+{
+    rlx_exprs_t *e = graph->exprs;
+    union { float f; int32_t i; } low = {.f = 1 / SCALE_MAX}, high = {.f = SCALE_MAX};
+
+    for (int i = 0; i < g->n_axes; i++) {
+        rlx_expr_t given = rlx_shape_float_bits(graph, op->in[2], i), bits;
+        int d = axes[i];
+
+        if (given == RLX_EXPR_NONE)
+            return rlx_shape_fail(diag, op, RLX_E_SHAPE_UNKNOWN,
+                                  "scales ('%s') must be constant or an input of the model; give sizes instead", op->in[2]->name);
+        if (check) {
+            RLX_TRY(rlx_shape_require(graph, op, rlx_expr_lt(e, num(graph, low.i), given), "a scale is not positive or too small", diag));
+            RLX_TRY(rlx_shape_require(graph, op, rlx_expr_lt(e, given, num(graph, high.i)), "a scale is negative, too large or no number",
+                                      diag));
+        }
+        bits = rlx_expr_max(e, num(graph, low.i), rlx_expr_min(e, given, num(graph, high.i)));
+        g->resized[d] = true;
+        g->out[d] = rlx_expr_binary(e, RLX_EXPR_FSCALE, op->in[0]->dims[d], bits);
+        g->scale_bits[d] = widen_bits(graph, bits);
+        g->taps[d] = scaled_taps(graph, g, bits);
+    }
+    return RLX_OK;
+}
+
+static rlx_status_t read_scales(rlx_graph_t *graph, const rlx_op_t *op, const rlx_value_t *scales, const int *axes, bool check,
                                 rlx_resize_geometry_t *g, rlx_diag_t *diag)
 {
     const rlx_value_t *x = op->in[0];
@@ -111,11 +159,12 @@ static rlx_status_t read_scales(rlx_graph_t *graph, const rlx_op_t *op, const rl
 
     if (scales->dtype != RLX_F32 || scales->rank != 1)
         return rlx_shape_fail(diag, op, RLX_E_ONNX_NODE, "scales must be an f32 vector");
-    if (data == NULL || !rlx_expr_is_const(graph->exprs, scales->dims[0], &count))
-        return rlx_shape_fail(diag, op, RLX_E_SHAPE_UNKNOWN, "scales ('%s') must be constant; give sizes for scales that change",
-                              scales->name);
+    if (!rlx_expr_is_const(graph->exprs, scales->dims[0], &count))
+        return rlx_shape_fail(diag, op, RLX_E_SHAPE_UNKNOWN, "the number of scales ('%s') must be constant", scales->name);
     if (count != g->n_axes)
         return rlx_shape_fail(diag, op, RLX_E_SHAPE_MISMATCH, "%lld scales for %d axes", (long long)count, g->n_axes);
+    if (data == NULL)
+        return read_symbolic_scales(graph, op, axes, check, g, diag);
     for (int i = 0; i < g->n_axes; i++) {
         int d = axes[i];
         union { double f; int64_t i; } bits = {.f = (double)data[i]};
@@ -123,7 +172,7 @@ static rlx_status_t read_scales(rlx_graph_t *graph, const rlx_op_t *op, const rl
             return rlx_shape_fail(diag, op, RLX_E_CONST_VALUE, "scale %g of axis %d is out of range", (double)data[i], d);
         g->resized[d] = data[i] != 1 || moves_at_scale_one(g);
         g->out[d] = scaled_extent(graph, x->dims[d], data[i]);
-        g->scale_bits[d] = bits.i;
+        g->scale_bits[d] = num(graph, bits.i);
         g->taps[d] = num(graph, taps_of(g, (double)data[i]));
     }
     return RLX_OK;
@@ -231,6 +280,7 @@ rlx_status_t rlx_resize_geometry_get(rlx_graph_t *graph, const rlx_op_t *op, boo
     for (int d = 0; d < x->rank; d++) {
         out->out[d] = x->dims[d];
         out->taps[d] = out->num[d] = out->den[d] = num(graph, 1);
+        out->scale_bits[d] = num(graph, 0);
         out->roi_place[d] = -1;
     }
     RLX_TRY(read_modes(op, out, diag));
@@ -238,7 +288,7 @@ rlx_status_t rlx_resize_geometry_get(rlx_graph_t *graph, const rlx_op_t *op, boo
     if (out->n_axes == 0)
         return RLX_OK;
     if (given(graph, scales))
-        RLX_TRY(read_scales(graph, op, scales, axes, out, diag));
+        RLX_TRY(read_scales(graph, op, scales, axes, check, out, diag));
     else if (rlx_op_in(op, 3) != NULL)
         RLX_TRY(read_sizes(graph, op, axes, out, diag));
     else

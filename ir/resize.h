@@ -14,7 +14,7 @@ typedef struct rlx_resize_geometry {
     bool resized[RLX_RANK_MAX];
     rlx_expr_t out[RLX_RANK_MAX];
     rlx_expr_t taps[RLX_RANK_MAX];
-    int64_t scale_bits[RLX_RANK_MAX];
+    rlx_expr_t scale_bits[RLX_RANK_MAX];
     rlx_expr_t num[RLX_RANK_MAX], den[RLX_RANK_MAX];
     int roi_place[RLX_RANK_MAX]; /* of its begin in roi; the end follows n_axes later; -1: whole */
     int n_axes;

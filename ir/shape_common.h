@@ -59,6 +59,8 @@ rlx_expr_t rlx_shape_stride(const rlx_graph_t *graph, const rlx_value_t *value, 
  * missing or its extent is 1, decided at run time where the extent is symbolic. */
 rlx_expr_t rlx_shape_broadcast_stride(const rlx_graph_t *graph, const rlx_value_t *value, int out_rank, int axis);
 
+#define RLX_FLOAT_SYMBOLS_MAX 8
+
 /* Elements of integer (and bool) values.
  * Ints: all elements of operand `index` into `out`, each a known expression; RLX_E_SHAPE_UNKNOWN naming the operand otherwise. Elements
  * that come from graph inputs become symbols here, on demand, through the ops in between. */
@@ -67,6 +69,9 @@ rlx_status_t rlx_shape_ints(rlx_graph_t *graph, const rlx_op_t *op, int index, r
 rlx_status_t rlx_shape_int(rlx_graph_t *graph, const rlx_op_t *op, int index, rlx_expr_t *out, rlx_diag_t *diag);
 /* Same, and it must be a constant. */
 rlx_status_t rlx_shape_int_const(rlx_graph_t *graph, const rlx_op_t *op, int index, int64_t *out, rlx_diag_t *diag);
+/* The bits, zero-extended, of element `i` of an f32 value: a constant, or a symbol when the value is a graph input of constant extents
+ * and at most RLX_FLOAT_SYMBOLS_MAX elements; else NONE. */
+rlx_expr_t rlx_shape_float_bits(rlx_graph_t *graph, rlx_value_t *value, int i);
 /* Starts tracking the elements of output value `value` (dims set): an array of value->n_elements expressions, all NONE, or NULL when the
  * value is no integer or bool, its count is unknown or above RLX_ELEMENTS_MAX. */
 rlx_expr_t *rlx_shape_track(rlx_graph_t *graph, rlx_value_t *value);

@@ -6,6 +6,7 @@
 #include "ir/shape_common.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define DEMAND_VISITS_MAX 4096
 #define DEMAND_DEPTH_MAX 128
@@ -94,6 +95,30 @@ static void input_symbols_make(rlx_graph_t *graph, rlx_value_t *input)
             continue; /* an extent has this name: the element stays unknown */
         elements[i] = rlx_expr_symbol(graph->exprs, symbol, min, max);
     }
+}
+
+rlx_expr_t rlx_shape_float_bits(rlx_graph_t *graph, rlx_value_t *value, int i)
+{
+    int64_t dims[RLX_RANK_MAX], count;
+    char name[512];
+    uint32_t bits;
+    int symbol;
+
+    while (value->producer != NULL && value->producer->kind == RLX_OP_identity)
+        value = value->producer->in[0];
+    if (value->dtype != RLX_F32 || !rlx_value_dims_const(graph, value, dims) || !rlx_dims_count(dims, value->rank, &count) || i >= count)
+        return RLX_EXPR_NONE;
+    if (value->data != NULL) {
+        memcpy(&bits, (const char *)value->data + (size_t)i * sizeof bits, sizeof bits);
+        return rlx_expr_const(graph->exprs, bits);
+    }
+    if (!value->is_input || count > RLX_FLOAT_SYMBOLS_MAX)
+        return RLX_EXPR_NONE;
+    snprintf(name, sizeof(name), "%.400s[%d]", value->name, i);
+    symbol = rlx_graph_symbol(graph, name, value, -1, i, 0, UINT32_MAX);
+    if (graph->symbols[symbol].input != value || graph->symbols[symbol].element != i || graph->symbols[symbol].axis >= 0)
+        return RLX_EXPR_NONE; /* an extent has this name */
+    return rlx_expr_symbol(graph->exprs, symbol, graph->symbols[symbol].min, graph->symbols[symbol].max);
 }
 
 static void demand(rlx_graph_t *graph, rlx_value_t *value, int depth, int *visits)

@@ -232,6 +232,20 @@ static rlx_status_t shape_tensor_scatter(rlx_graph_t *graph, rlx_op_t *op, rlx_d
     return rlx_shape_set_like(graph, op, 0, past->dtype, 0, diag);
 }
 
+/* A float that an input gives counts by its whole part; a negative one is refused as an extent. */
+static rlx_status_t one_hot_depth(rlx_graph_t *graph, const rlx_op_t *op, rlx_expr_t *out, rlx_diag_t *diag)
+{
+    rlx_value_t *depth = op->in[1];
+    rlx_expr_t bits = depth->data == NULL && rlx_expr_is(graph->exprs, rlx_value_count(graph, depth), 1)
+                          ? rlx_shape_float_bits(graph, depth, 0)
+                          : RLX_EXPR_NONE;
+
+    if (bits == RLX_EXPR_NONE)
+        return rlx_shape_number(graph, op, 1, out, diag);
+    *out = rlx_expr_binary(graph->exprs, RLX_EXPR_FSCALE, rlx_expr_const(graph->exprs, 1), bits);
+    return RLX_OK;
+}
+
 static rlx_status_t shape_one_hot(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag)
 {
     const rlx_value_t *indices = op->in[0];
@@ -239,7 +253,7 @@ static rlx_status_t shape_one_hot(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *
     int64_t value;
     int axis;
 
-    RLX_TRY(rlx_shape_number(graph, op, 1, &depth, diag));
+    RLX_TRY(one_hot_depth(graph, op, &depth, diag));
     RLX_TRY(rlx_shape_need_rank(op, 2, 1, 1, diag));
     RLX_TRY(rlx_shape_require_equal(graph, op, op->in[2]->dims[0], rlx_expr_const(graph->exprs, 2), "the count of values and 2", diag));
     RLX_TRY(rlx_shape_axis(op, rlx_op_int(op, "axis"), indices->rank + 1, &axis, diag));

@@ -66,6 +66,21 @@ static rlx_status_t range_count(rlx_graph_t *graph, const rlx_op_t *op, const rl
     return RLX_OK;
 }
 
+/* The same count for f32 of which some are inputs; NONE when one is neither constant nor an input. */
+static rlx_expr_t range_symbolic(rlx_graph_t *graph, const rlx_op_t *op)
+{
+    rlx_exprs_t *e = graph->exprs;
+    rlx_expr_t bits[3];
+
+    for (int i = 0; i < 3; i++) {
+        bits[i] = rlx_shape_float_bits(graph, op->in[i], 0);
+        if (bits[i] == RLX_EXPR_NONE)
+            return RLX_EXPR_NONE;
+    }
+    return rlx_expr_max(e, rlx_expr_const(e, 0),
+                        rlx_expr_binary(e, RLX_EXPR_FCEILDIV, rlx_expr_binary(e, RLX_EXPR_FSUB, bits[1], bits[0]), bits[2]));
+}
+
 static rlx_status_t shape_range(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag)
 {
     rlx_exprs_t *e = graph->exprs;
@@ -83,6 +98,9 @@ static rlx_status_t shape_range(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *di
         dims[0] = rlx_expr_const(e, (int64_t)count);
         return rlx_shape_set(graph, op, 0, op->in[0]->dtype, 1, dims, diag);
     }
+    dims[0] = rlx_dtype_is_float(op->in[0]->dtype) ? range_symbolic(graph, op) : RLX_EXPR_NONE;
+    if (dims[0] != RLX_EXPR_NONE)
+        return rlx_shape_set(graph, op, 0, op->in[0]->dtype, 1, dims, diag);
     for (int i = 0; i < 3; i++)
         RLX_TRY(rlx_shape_number(graph, op, i, &number[i], diag));
     RLX_TRY(range_count(graph, op, number, &dims[0], diag));

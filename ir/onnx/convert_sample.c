@@ -37,9 +37,10 @@ static rlx_value_t *present(rlx_onnx_call_t *call, int index)
 static rlx_value_t *floats_known(rlx_onnx_call_t *call, rlx_value_t *value, const char *what)
 {
     value = rlx_call_const_resolve(call, value);
-    if (value == NULL || rlx_value_is_const(value))
+    if (value == NULL || rlx_value_is_const(value) || value->is_input)
         return value;
-    return rlx_call_fail(call, RLX_E_SHAPE_UNKNOWN, "%s must be constant floats; give sizes instead where they are worked out at run time",
+    return rlx_call_fail(call, RLX_E_SHAPE_UNKNOWN,
+                         "%s must be constant floats or an input of the model; give sizes instead where they are worked out at run time",
                          what);
 }
 

@@ -194,6 +194,12 @@ static void shape_code_divides_like_its_definition(void **state)
     assert_int_equal(code_result(RLX_CODE_MAX, -7, 3), 3);
     assert_int_equal(code_result(RLX_CODE_LT, -7, 3), 1);
     assert_int_equal(code_result(RLX_CODE_EQ, 3, 3), 1);
+    assert_int_equal(code_result(RLX_CODE_FSCALE, 10, 0x3f333333), 7);     /* 0.7f, as in f32 */
+    assert_int_equal(code_result(RLX_CODE_FSCALE, 1, 0xc0200000), -3);     /* -2.5 */
+    assert_int_equal(code_result(RLX_CODE_FSCALE, 16777217, 0x3f800000), 16777217);
+    assert_int_equal(code_result(RLX_CODE_FCEILDIV, 0x40000000, 0x3f19999a), 4);    /* 0.6f */
+    assert_int_equal(code_result(RLX_CODE_FCEILDIV, 0xbf800000, 0x3f000000), -2);
+    assert_int_equal(code_result(RLX_CODE_FSUB, 0x3f800000, 0x3f000000), 0x3f000000);
 }
 
 static void shape_code_refuses_overflow_and_zero(void **state)
@@ -201,6 +207,9 @@ static void shape_code_refuses_overflow_and_zero(void **state)
     const int64_t mul[] = {RLX_CODE_CONST, INT64_MAX, RLX_CODE_CONST, 2, RLX_CODE_MUL, RLX_CODE_STORE, 0};
     const int64_t div[] = {RLX_CODE_CONST, 5, RLX_CODE_CONST, 0, RLX_CODE_FLOORDIV, RLX_CODE_STORE, 0};
     const int64_t edge[] = {RLX_CODE_CONST, INT64_MIN, RLX_CODE_CONST, -1, RLX_CODE_TRUNCDIV, RLX_CODE_STORE, 0};
+    const int64_t nan[] = {RLX_CODE_CONST, 5, RLX_CODE_CONST, 0x7fc00000, RLX_CODE_FSCALE, RLX_CODE_STORE, 0};
+    const int64_t wide[] = {RLX_CODE_CONST, 5, RLX_CODE_CONST, 0x7f000000, RLX_CODE_FSCALE, RLX_CODE_STORE, 0};
+    const int64_t by_zero[] = {RLX_CODE_CONST, 0x3f800000, RLX_CODE_CONST, 0, RLX_CODE_FCEILDIV, RLX_CODE_STORE, 0};
     const int64_t check[] = {RLX_CODE_CONST, 0, RLX_CODE_CHECK, 1};
     int64_t slot = 0;
 
@@ -208,6 +217,9 @@ static void shape_code_refuses_overflow_and_zero(void **state)
     assert_refused(rlx_shape_code_run(mul, 7, "", &slot, &diag), RLX_E_PLAN_OVERFLOW, "overflows");
     assert_refused(rlx_shape_code_run(div, 7, "", &slot, &diag), RLX_E_INPUT_VALUE, "5 divided by zero");
     assert_refused(rlx_shape_code_run(edge, 7, "", &slot, &diag), RLX_E_PLAN_OVERFLOW, "overflows");
+    assert_refused(rlx_shape_code_run(nan, 7, "", &slot, &diag), RLX_E_INPUT_VALUE, "not finite: operands 0x00000005 and 0x7fc00000");
+    assert_refused(rlx_shape_code_run(wide, 7, "", &slot, &diag), RLX_E_INPUT_VALUE, "too large");
+    assert_refused(rlx_shape_code_run(by_zero, 7, "", &slot, &diag), RLX_E_INPUT_VALUE, "floats that are zero");
     assert_refused(rlx_shape_code_run(check, 4, "\0conv1: kernel is larger than the image", &slot, &diag), RLX_E_INPUT_SHAPE,
                    "conv1: kernel");
 }

@@ -196,6 +196,19 @@ static bool plain(rlx_expr_op_t op, int64_t a, int64_t b, int64_t *out)
     return *out > -100000000 && *out < 100000000;
 }
 
+static void floats_by_their_bits_keep_honest_bounds(void **state)
+{
+    rlx_expr_t bits = rlx_expr_symbol(e, 90, 0, UINT32_MAX), one = k(0x3f800000), count;
+
+    (void)state;
+    assert_int_equal(rlx_expr_binary(e, RLX_EXPR_FSCALE, k(10), k(0x3f333333)), k(7));
+    assert_int_equal(rlx_expr_binary(e, RLX_EXPR_FSCALE, k(10), k(0x7f800000)), RLX_EXPR_ERROR);
+    assert_int_equal(rlx_expr_binary(e, RLX_EXPR_FCEILDIV, one, k(0)), RLX_EXPR_ERROR);
+    count = rlx_expr_binary(e, RLX_EXPR_FCEILDIV, rlx_expr_binary(e, RLX_EXPR_FSUB, bits, one), one);
+    assert_true(rlx_expr_node(e, count)->min < 0); /* bits - 1 may be negative */
+    assert_true(rlx_expr_node(e, rlx_expr_binary(e, RLX_EXPR_FSCALE, k(4), bits))->min < 0);
+}
+
 static shadow_t shadow_leaf(int64_t (*assignment)[4])
 {
     shadow_t s = {0};
@@ -272,6 +285,7 @@ static void simplifying_keeps_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(floats_by_their_bits_keep_honest_bounds, setup, teardown),
         cmocka_unit_test_setup_teardown(sums_are_canonical, setup, teardown),
         cmocka_unit_test_setup_teardown(products_are_canonical, setup, teardown),
         cmocka_unit_test_setup_teardown(division_takes_out_multiples, setup, teardown),
