@@ -47,38 +47,47 @@ static void part_from_c16(float *to, const float *from, int64_t spatial, int64_t
             to[c * spatial + s] = from[s * LANES + c];
 }
 
+/* What a tile moves: 16 channels of one image, fewer in the last block. Both layouts have them at the same offset. */
+typedef struct block {
+    const float *from;
+    float *to;
+    int64_t lanes;
+} block_t;
+
+static block_t block_of(const rlx_kernel_args_t *args, const rlx_to_c16_params_t *p, int64_t tile)
+{
+    int64_t blocks = (p->channels + LANES - 1) / LANES;
+    int64_t n = tile / blocks, first = tile % blocks * LANES;
+
+    return (block_t){.from = (const float *)rlx_operand_row(&args->in[0], n) + first * p->spatial,
+                     .to = (float *)rlx_operand_row(&args->out[0], n) + first * p->spatial,
+                     .lanes = p->channels - first < LANES ? p->channels - first : LANES};
+}
+
 RLX_KERNEL_ENTRY(to_c16)
 {
     const rlx_to_c16_params_t *p = (const rlx_to_c16_params_t *)args->param;
-    int64_t blocks = (p->channels + LANES - 1) / LANES;
 
     for (int64_t tile = tile_begin; tile < tile_end; ++tile) {
-        int64_t n = tile / blocks, first = tile % blocks * LANES;
-        int64_t lanes = p->channels - first < LANES ? p->channels - first : LANES;
-        const float *from = (const float *)rlx_operand_row(&args->in[0], n) + first * p->spatial;
-        float *to = (float *)rlx_operand_row(&args->out[0], n) + first * p->spatial;
+        block_t block = block_of(args, p, tile);
 
-        if (lanes == LANES)
-            block_to_c16(to, from, p->spatial);
+        if (block.lanes == LANES)
+            block_to_c16(block.to, block.from, p->spatial);
         else
-            part_to_c16(to, from, p->spatial, lanes);
+            part_to_c16(block.to, block.from, p->spatial, block.lanes);
     }
 }
 
 RLX_KERNEL_ENTRY(from_c16)
 {
     const rlx_from_c16_params_t *p = (const rlx_from_c16_params_t *)args->param;
-    int64_t blocks = (p->channels + LANES - 1) / LANES;
 
     for (int64_t tile = tile_begin; tile < tile_end; ++tile) {
-        int64_t n = tile / blocks, first = tile % blocks * LANES;
-        int64_t lanes = p->channels - first < LANES ? p->channels - first : LANES;
-        const float *from = (const float *)rlx_operand_row(&args->in[0], n) + first * p->spatial;
-        float *to = (float *)rlx_operand_row(&args->out[0], n) + first * p->spatial;
+        block_t block = block_of(args, p, tile);
 
-        if (lanes == LANES)
-            block_from_c16(to, from, p->spatial);
+        if (block.lanes == LANES)
+            block_from_c16(block.to, block.from, p->spatial);
         else
-            part_from_c16(to, from, p->spatial, lanes);
+            part_from_c16(block.to, block.from, p->spatial, block.lanes);
     }
 }
