@@ -66,3 +66,66 @@ RLX_ERROR(CANCELLED, 1408, RLX_CANCELLED, "request cancelled",
           "The caller withdrew the request while it ran.", "Nothing to fix; send it again if it is still wanted.")
 RLX_ERROR(QUEUE_FULL, 1409, RLX_RESOURCE_EXHAUSTED, "queue full",
           "More requests wait than the queue holds.", "Send them more slowly, or raise the queue's capacity.")
+RLX_ERROR(CONFIG_SYNTAX, 1501, RLX_INVALID_ARGUMENT, "configuration is not valid YAML",
+          "The file is not the YAML that RLX reads: no anchors, aliases, tags, duplicate keys or several documents; at most 256 KiB.",
+          "The message has line and column.")
+RLX_ERROR(CONFIG_KEY, 1502, RLX_INVALID_ARGUMENT, "unknown key in the configuration",
+          "A key is misspelt, or stands at the wrong level.", "The message lists the keys that are known there.")
+RLX_ERROR(CONFIG_VALUE, 1503, RLX_INVALID_ARGUMENT, "configuration value refused",
+          "A value is missing, of the wrong kind or out of range.", "The message says what is expected.")
+RLX_ERROR(CONFIG_DEVICE, 1504, RLX_FAILED_PRECONDITION, "device missing",
+          "The configuration lists a device that this machine does not have.", "Correct the list, or start with --devices auto.")
+RLX_ERROR(CONFIG_NODE, 1505, RLX_NOT_FOUND, "no entry for this machine",
+          "No node of the configuration has this host's name.", "Name one with --node ID; the message lists them.")
+RLX_ERROR(LISTEN, 1601, RLX_UNAVAILABLE, "cannot listen",
+          "The address is in use, not this machine's, or not permitted.", "Stop the other program or configure another port.")
+RLX_ERROR(TLS, 1602, RLX_FAILED_PRECONDITION, "TLS cannot start",
+          "Certificate or key is missing, unreadable or does not match.", "The message names the file.")
+RLX_ERROR(MODEL_UNKNOWN, 1603, RLX_NOT_FOUND, "unknown model",
+          "No model of that name and version is served.", "The message lists what is served; load it, or correct the name.")
+RLX_ERROR(MODEL_LOADING, 1604, RLX_UNAVAILABLE, "model not ready",
+          "The model is loading, or its load failed.", "Try again; the repository index tells the state and the reason.")
+RLX_ERROR(MODEL_NAME, 1605, RLX_INVALID_ARGUMENT, "invalid model name",
+          "A name has 1 to 127 letters, digits and . _ - /", "Rename the bundle.")
+RLX_ERROR(DRAINING, 1606, RLX_UNAVAILABLE, "server is stopping",
+          "The server finishes what it accepted and takes nothing new.", "Send the request to another node.")
+RLX_ERROR(DEADLINE_UNREACHABLE, 1607, RLX_RESOURCE_EXHAUSTED, "deadline cannot be met",
+          "The work ahead of the request and its own cost end after its deadline.", "Allow more time, send less, or add a node.")
+RLX_ERROR(DEADLINE_PASSED, 1608, RLX_DEADLINE_EXCEEDED, "deadline passed",
+          "The request's deadline passed before it ran.", "Allow more time.")
+RLX_ERROR(REQUEST_MALFORMED, 1609, RLX_INVALID_ARGUMENT, "malformed request",
+          "The message is not a valid request of this protocol.", "The message says where it broke.")
+RLX_ERROR(REQUEST_LARGE, 1610, RLX_RESOURCE_EXHAUSTED, "message too large",
+          "The message is above the server's limit.", "Send less, or raise the limit; the message has both numbers.")
+RLX_ERROR(METHOD_UNKNOWN, 1611, RLX_UNIMPLEMENTED, "unknown method",
+          "The server has no such method or route.", "Server reflection and docs/PROTOCOL.md list them.")
+RLX_ERROR(REGION_UNKNOWN, 1612, RLX_NOT_FOUND, "unknown shared-memory region",
+          "No region of that name is registered.", "Register it first; its status call lists them.")
+RLX_ERROR(REGION_RANGE, 1613, RLX_INVALID_ARGUMENT, "shared-memory range refused",
+          "Offset and size do not lie inside the region, or differ from the tensor's size.", "The message has the numbers.")
+RLX_ERROR(REGION_BUSY, 1614, RLX_FAILED_PRECONDITION, "shared-memory region in use",
+          "Requests still use the region.", "Wait for their answers; the message has their count.")
+RLX_ERROR(REGION_EXISTS, 1615, RLX_ALREADY_EXISTS, "shared-memory region exists",
+          "A region of that name is registered.", "Unregister it, or choose another name.")
+RLX_ERROR(REGION_FILE, 1616, RLX_INVALID_ARGUMENT, "shared memory refused",
+          "The object does not exist, is smaller than declared, or is not sealed.", "The message says which.")
+RLX_ERROR(OUTPUT_NAME, 1617, RLX_INVALID_ARGUMENT, "unknown output",
+          "A requested output is not one of the model's, or is asked for twice.", "The message lists the model's outputs.")
+RLX_ERROR(SERVER_MEMORY, 1618, RLX_RESOURCE_EXHAUSTED, "server is out of request memory",
+          "The requests that are arriving or waiting take all the memory they may.", "Try again, send less, or raise the limit.")
+RLX_ERROR(MODEL_BUSY, 1619, RLX_FAILED_PRECONDITION, "model is being changed",
+          "Another load or unload of this model runs.", "Wait for it to end.")
+RLX_ERROR(MODEL_LIMIT, 1620, RLX_RESOURCE_EXHAUSTED, "too many models",
+          "The server's table of model versions is full.", "Unload some.")
+RLX_ERROR(STALLED, 1621, RLX_DEADLINE_EXCEEDED, "message stalled",
+          "The peer sent no byte of an unfinished message for too long.", "Check the network between client and server.")
+RLX_ERROR(CONNECT, 1701, RLX_UNAVAILABLE, "cannot reach the server",
+          "The connection was refused, timed out or broke.", "Check address and port, and that rlxd runs.")
+RLX_ERROR(CLIENT_TIMEOUT, 1702, RLX_DEADLINE_EXCEEDED, "no answer in time",
+          "Connecting, transfer or computing took longer than allowed.", "The message says which; allow more time.")
+RLX_ERROR(ANSWER_MALFORMED, 1703, RLX_INTERNAL, "answer not understood",
+          "The server's answer is no valid answer of this protocol.", "Check that the address is a server of the Open Inference Protocol.")
+RLX_ERROR(ENDPOINT, 1704, RLX_INVALID_ARGUMENT, "invalid endpoint",
+          "An endpoint reads http://HOST:PORT, grpc://HOST:PORT, https://HOST:PORT or unix:PATH.", "Correct the address.")
+RLX_ERROR(TRACE_MALFORMED, 1801, RLX_INVALID_ARGUMENT, "not a trace of RLX",
+          "The file is damaged or was not written by --profiling.", "Record it again.")

@@ -14,7 +14,12 @@ FOLDERS = {
     "kernels": ["base/"],
     "ir": ["base/", "proto/", "bundle/", "kernels/"],
     "exec": ["base/", "bundle/", "kernels/abi.h", "kernels/params", "kernels/kernel_list.h"],
-    "cli": ["base/", "proto/", "bundle/", "kernels/", "ir/", "exec/"],
+    "rpc": ["base/", "proto/"],
+    "daemon": ["base/", "proto/", "bundle/", "exec/", "kernels/abi.h", "rpc/"],
+    "daemon/actor": ["base/"],
+    "sim": ["base/", "daemon/actor/"],
+    "sdk": ["base/", "proto/", "rpc/"],
+    "cli": ["rpc/", "base/", "proto/", "bundle/", "kernels/", "ir/", "exec/"],
 }
 # folder -> headers of libraries that it may include. Headers of libc are those that this Python knows not to be any library's.
 LIBRARIES = {
@@ -24,10 +29,15 @@ LIBRARIES = {
     "kernels": [],
     "ir": ["protobuf-c/", "xxhash.h"],
     "exec": [],
-    "cli": [],
+    "rpc": ["uv.h", "nghttp2", "openssl", "microhttpd", "protobuf-c/"],
+    "daemon": ["uv.h", "jansson.h", "protobuf-c/", "sodium.h", "xxhash.h"],
+    "daemon/actor": [],
+    "sim": [],
+    "sdk": ["uv.h", "nghttp2", "openssl", "protobuf-c/"],
+    "cli": ["uv.h", "jansson.h"],
 }
 KNOWN_LIBRARIES = ["zlib.h", "sodium", "xxhash.h", "yaml.h", "protobuf-c", "uv.h", "nng", "ucp", "uct", "ucs", "nghttp2", "openssl",
-                   "microhttpd", "zstd", "jpeglib", "cmocka"]
+                   "microhttpd", "jansson.h", "zstd", "jpeglib", "cmocka"]
 # Kernels are freestanding: these headers are all they get. string.h for memcpy, memset, memmove and memcmp, which the code image supplies.
 FREESTANDING = ["string.h", "stddef.h", "stdint.h", "stdbool.h", "limits.h", "float.h"]
 # Written into the build folder beside the code images.

@@ -1,0 +1,60 @@
+/* The node: one process's loop-side state, and the glue between doors (rpc), actor, models and workers. It applies the actor's effects;
+ * nothing else changes a request. Everything here is loop thread only. */
+#ifndef RLX_DAEMON_NODE_H
+#define RLX_DAEMON_NODE_H
+
+#include <uv.h>
+
+#include "base/diag.h"
+#include "daemon/actor/actor.h"
+#include "daemon/infer.h"
+#include "daemon/models.h"
+#include "daemon/pool.h"
+#include "daemon/regions.h"
+#include "rpc/http.h"
+#include "rpc/server.h"
+
+typedef struct rlx_node_options {
+    uv_loop_t *loop;
+    const char *id;            /* "node-0" */
+    int workers;               /* 0: one per CPU */
+    uint32_t requests_max;     /* in all states together */
+    uint32_t queue_max;        /* waiting, per model */
+    uint64_t batch_delay_us;
+    uint64_t receive_bytes_max; /* memory of requests that are arriving or waiting, all together; above: RESOURCE_EXHAUSTED */
+    rlx_models_options_t models; /* loop and hooks are filled in */
+} rlx_node_options_t;
+
+rlx_status_t rlx_node_create(const rlx_node_options_t *options, rlx_node_t **out_node, rlx_diag_t *diag);
+rlx_models_t *rlx_node_models(rlx_node_t *node);
+rlx_regions_t *rlx_node_regions(rlx_node_t *node);
+rlx_pool_t *rlx_node_pool(rlx_node_t *node);
+const rlx_actor_t *rlx_node_actor(const rlx_node_t *node);
+const char *rlx_node_id(const rlx_node_t *node);
+uv_loop_t *rlx_node_loop(rlx_node_t *node);
+
+/* Live: the loop turns. Ready: all configured models serve, nothing drains, and no run is older than the progress bound. The reason is
+ * for people. */
+bool rlx_node_ready(const rlx_node_t *node, const char **out_reason);
+/* From now on ready is false and new requests are refused as UNAVAILABLE; `done` runs when the last one is answered. */
+void rlx_node_drain(rlx_node_t *node, void (*done)(void *context), void *context);
+bool rlx_node_draining(const rlx_node_t *node);
+/* For the loop's idle hook: spins while exactly one request is in flight (daemon/pool.h). */
+void rlx_node_spin(rlx_node_t *node, bool (*poll)(void *context), void *context);
+/* After the drain: joins workers, unloads models, then `done`; the node is freed. */
+void rlx_node_close(rlx_node_t *node, void (*done)(void *context), void *context);
+
+/* Counters of copies on the data path, in bytes. RLX_COPY(id, help) */
+#define RLX_COPIES(X) \
+    X(socket_to_slot, "request bytes copied from the socket's buffer to their slot") X(staged, "inputs and outputs copied for a kernel") \
+    X(region_read, "bytes read from system shared memory") X(region_write, "bytes written to system shared memory") \
+    X(region_guarded, "bytes of integer inputs copied out of client memory before they are checked") \
+    X(typed, "bytes converted from typed or JSON contents") X(slot_growths, "times that a slot's memory grew")
+typedef struct rlx_node_copies {
+#define RLX_COPY(id, help) uint64_t id;
+    RLX_COPIES(RLX_COPY)
+#undef RLX_COPY
+} rlx_node_copies_t;
+rlx_node_copies_t *rlx_node_copies(rlx_node_t *node);
+
+#endif

@@ -1,0 +1,75 @@
+/* The kernel workers of a node. The loop hands over runs and gets each back exactly once; it never waits for one.
+ *
+ * `workers` threads at nice +5. A run takes one worker; workers without a run of their own help runs that were started `alone` (or whose
+ * steps are long while workers idle) by taking tiles: team size follows load by itself and never changes a bit. Hand-over: a bounded ring
+ * each way (as large as the number of runs, so never full); a futex only where the other side sleeps, uv_async only where the loop is not
+ * spinning. Waiting: architecture "spin rule": workers and loop spin, bounded, only while exactly one request is in flight; a worker never
+ * spins after it signalled completion where it could hold the loop's CPU. */
+#ifndef RLX_DAEMON_POOL_H
+#define RLX_DAEMON_POOL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/diag.h"
+#include "daemon/infer.h"
+#include "exec/executor.h"
+
+typedef struct rlx_pool rlx_pool_t;
+
+/* One request's memory and tensors: reused, grown when needed (counted). Written by the loop until submitted, by a worker while running. */
+typedef struct rlx_slot {
+    rlx_io_t *inputs, *outputs; /* in the model's order */
+    char *memory;               /* of inputs and outputs that lie in no region; 64-byte aligned */
+    size_t memory_bytes;
+    size_t inputs_end;          /* bytes that inputs take; outputs follow */
+    bool *output_wanted;        /* by output; unwanted ones are computed all the same, and not sent */
+    struct rlx_slot *next;      /* in its free list */
+} rlx_slot_t;
+
+/* A run: one or several requests of one model. Owned by the loop before and after, by a worker in between. */
+typedef struct rlx_job {
+    uint32_t run;               /* the actor's number */
+    rlx_model_t *model;         /* borrowed: the requests hold it */
+    rlx_slot_t *slots[64];
+    int n_slots;
+    int64_t rows[64];           /* extent of axis 0 per slot, where n_slots > 1 */
+    bool alone;
+    atomic_bool cancel;
+    /* Set by the worker. */
+    rlx_status_t status;
+    rlx_diag_t diag;
+    uint64_t start_ns, end_ns, kernel_ns;
+    uint64_t input_copies;
+    struct rlx_job *next;
+} rlx_job_t;
+
+typedef struct rlx_pool_options {
+    uv_loop_t *loop;
+    int workers;      /* 0: one per CPU that this process may use */
+    bool pin;         /* never where there are 2 CPUs or fewer */
+    void (*completed)(void *context, rlx_job_t *job); /* on the loop */
+    void *context;
+} rlx_pool_options_t;
+
+rlx_status_t rlx_pool_create(const rlx_pool_options_t *options, rlx_pool_t **out_pool, rlx_diag_t *diag);
+int rlx_pool_workers(const rlx_pool_t *pool);
+/* At most `workers` jobs may be out at once. Never blocks. */
+void rlx_pool_submit(rlx_pool_t *pool, rlx_job_t *job);
+/* The loop is about to sleep with exactly one request in flight: spins, bounded, for completions (and lets the caller poll its sockets:
+ * `poll` returns true when it found work). */
+void rlx_pool_spin(rlx_pool_t *pool, bool (*poll)(void *context), void *context);
+/* Joins the workers: what was submitted completes first. `done` on the loop when its handles are closed; the pool is freed. */
+void rlx_pool_close(rlx_pool_t *pool, void (*done)(void *context), void *context);
+
+typedef struct rlx_pool_worker_view {
+    const char *step;     /* name of the step it runs, or "" */
+    const char *model;    /* or "" */
+    uint64_t since_ns;    /* when its run began; 0: idle */
+} rlx_pool_worker_view_t;
+/* What worker `index` does now, for `rlxctl stacks`. Any thread. */
+void rlx_pool_look(const rlx_pool_t *pool, int index, rlx_pool_worker_view_t *out_view);
+
+#endif
