@@ -14,20 +14,42 @@
 #include <uv.h>
 
 #include "base/diag.h"
-#include "daemon/infer.h"
+#include "daemon/regions.h"
 #include "exec/executor.h"
 
 typedef struct rlx_pool rlx_pool_t;
 
-/* One request's memory and tensors: reused, grown when needed (counted). Written by the loop until submitted, by a worker while running. */
+/* Bytes that move between a system shared-memory region and a slot, on the worker: inputs before the run, outputs after it. */
+typedef struct rlx_slot_move {
+    rlx_region_t *region; /* borrowed: the request uses it */
+    uint64_t offset, bytes;
+    int port;             /* input or output of the model */
+} rlx_slot_move_t;
+
+/* One request's memory and tensors: reused, grown when needed (counted). Written by the loop until submitted, by a worker while running.
+ * Inputs: the loop has set every inputs[i] (type, extents, data), those of `reads` too. Outputs: the loop sets data only where a sealed
+ * region takes the output (capacity in `room`); the worker sets type and extents and, elsewhere, memory of the slot behind the inputs.
+ * An output that is larger than its room fails this request (RLX_E_REGION_RANGE, both numbers). */
 typedef struct rlx_slot {
     rlx_io_t *inputs, *outputs; /* in the model's order */
-    char *memory;               /* of inputs and outputs that lie in no region; 64-byte aligned */
+    uint64_t *room;             /* by output: bytes at outputs[i].tensor.data; 0: slot memory */
+    char *memory;               /* 64-byte aligned */
     size_t memory_bytes;
     size_t inputs_end;          /* bytes that inputs take; outputs follow */
-    bool *output_wanted;        /* by output; unwanted ones are computed all the same, and not sent */
+    rlx_slot_move_t *reads, *writes; /* room for one per port */
+    int n_reads, n_writes;
+    rlx_status_t status;        /* of this request, set by the worker: one bad request of a batch does not hurt the others */
+    rlx_diag_t diag;
+    uint64_t growths;           /* times that memory grew, ever */
     struct rlx_slot *next;      /* in its free list */
 } rlx_slot_t;
+
+/* The slots of one model: a free list that grows to the most requests that were ever in flight. Loop thread. */
+typedef struct rlx_slots rlx_slots_t;
+rlx_slots_t *rlx_slots_create(int n_inputs, int n_outputs); /* NULL: no memory */
+void rlx_slots_destroy(rlx_slots_t *slots);                 /* all are back */
+rlx_slot_t *rlx_slots_get(rlx_slots_t *slots, size_t inputs_bytes); /* memory for the inputs at least; NULL: no memory */
+void rlx_slots_put(rlx_slots_t *slots, rlx_slot_t *slot);
 
 /* A run: one or several requests of one model. Owned by the loop before and after, by a worker in between. */
 typedef struct rlx_job {
@@ -38,9 +60,7 @@ typedef struct rlx_job {
     int64_t rows[64];           /* extent of axis 0 per slot, where n_slots > 1 */
     bool alone;
     atomic_bool cancel;
-    /* Set by the worker. */
-    rlx_status_t status;
-    rlx_diag_t diag;
+    /* Set by the worker; status and diag stand in each slot. When a batch fails, its requests are run one by one. */
     uint64_t start_ns, end_ns, kernel_ns;
     uint64_t input_copies;
     struct rlx_job *next;

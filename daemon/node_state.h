@@ -1,0 +1,88 @@
+/* Inside of the node: its requests, runs and what they hold. Shared by daemon/node.c (life cycle), daemon/infer.c (what a client asks for)
+ * and daemon/effects.c (what the actor decides). Loop thread only.
+ *
+ * A request's number is its index in `requests`. Between OPEN and FREE it holds: its served model, a slot, and the regions it names. What
+ * it holds is given back in one place, on the FREE effect. */
+#ifndef RLX_DAEMON_NODE_STATE_H
+#define RLX_DAEMON_NODE_STATE_H
+
+#include "daemon/node.h"
+
+/* How a request meets a model: by input and output of the model. One block per request in use, from a free list of its model. */
+typedef struct rlx_binding {
+    struct rlx_binding *next;
+    int *input_of;                  /* model input of the head's input i */
+    rlx_region_t **input_region;    /* by model input; NULL: in the slot */
+    rlx_region_t **output_region;   /* by answer output */
+    int *output_of;                 /* model output of answer output i */
+    rlx_infer_answer_output_t *answer; /* by answer output */
+    int n_answer;
+} rlx_binding_t;
+
+struct rlx_infer {
+    rlx_node_t *node;
+    uint32_t request;
+    rlx_served_t *served;
+    rlx_slot_t *slot;
+    rlx_binding_t *binding;
+    rlx_infer_answer_fn_t *answer;
+    void *context;
+    rlx_infer_answer_t result;
+    rlx_diag_t diag;
+    uint64_t read_ns, submit_ns, start_ns, end_ns, kernel_ns; /* rlx_clock_ns() */
+    uint64_t deadline_ns, held_bytes;
+    uint32_t priority;
+    bool submitted, cancelled;
+    char id[RLX_INFER_NAME_MAX];
+};
+
+/* Events that arrive while effects are being applied wait here: at most one SUBMIT, one CANCEL or ABANDON and one REPLIED a request. */
+typedef struct rlx_event_ring {
+    rlx_actor_event_t *events;
+    uint32_t capacity, first, count;
+} rlx_event_ring_t;
+
+struct rlx_node {
+    rlx_node_options_t options;
+    char id[RLX_INFER_NAME_MAX];
+    uv_loop_t *loop;
+    rlx_actor_t *actor;
+    rlx_models_t *models;
+    rlx_regions_t *regions;
+    rlx_pool_t *pool;
+    rlx_infer_t *requests;
+    rlx_job_t *jobs;              /* by run number */
+    rlx_served_t **served;        /* by model number */
+    rlx_binding_t **bindings;     /* free lists, by model number */
+    rlx_event_ring_t waiting;
+    bool applying;                /* effects are being applied */
+    rlx_actor_effects_t effects;
+    int timer_fd;
+    uv_poll_t timer;
+    uint64_t armed_ns;            /* RLX_ACTOR_NEVER: not armed */
+    uint64_t held_bytes;          /* of all requests between begin and FREE */
+    uint64_t malformed;           /* requests that named no model */
+    rlx_node_copies_t copies;
+    bool draining, drained;
+    void (*drain_done)(void *context);
+    void *drain_context;
+    void (*close_done)(void *context);
+    void *close_context;
+    int closing;                  /* handles that still close */
+};
+
+#define RLX_NODE_MODELS_MAX 1024
+
+/* daemon/effects.c: hands an event to the actor and applies what it decides. `event->request` is set by OPEN. */
+void rlx_node_event(rlx_node_t *node, rlx_actor_event_t *event);
+/* A worker finished a run. */
+void rlx_node_completed(void *context, rlx_job_t *job);
+/* daemon/infer.c: gives back what a request holds; its number may be used again. */
+void rlx_infer_free(rlx_infer_t *infer);
+/* daemon/infer.c: the client hears of it. */
+void rlx_infer_answer_ok(rlx_infer_t *infer);
+void rlx_infer_answer_fail(rlx_infer_t *infer);
+/* daemon/infer_count.c: one finished request more. */
+void rlx_infer_count(rlx_infer_t *infer, rlx_status_t status, rlx_fail_reason_t reason);
+
+#endif
