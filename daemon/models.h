@@ -15,6 +15,7 @@
 #include <uv.h>
 
 #include "base/diag.h"
+#include "base/metric.h"
 #include "bundle/bundle.h"
 #include "exec/executor.h"
 
@@ -28,6 +29,8 @@ typedef struct rlx_duration {
 /* Counted once per finished request: success + fail of all reasons together are the requests received. */
 typedef struct rlx_model_stats {
     rlx_duration_t success, queue, input, infer, output;
+    /* Of answered requests: waiting (submit to start), computing, and all of it (first bytes read to answer made). */
+    rlx_histogram_t queue_time, compute_time, total_time;
     uint64_t fail[7];             /* by rlx_fail_reason_t */
     rlx_duration_t fail_all;
     uint64_t inferences, executions; /* rows; runs */
