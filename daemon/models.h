@@ -5,7 +5,7 @@
  * libuv's thread pool (open, verify, map, warm up), the switch on the loop: a bundle that fails never takes the serving one down.
  * rlxd copies bundles into its own read-only store (by digest) and maps those, so a file that changes or shrinks cannot hurt.
  *
- * Repository folder (--models DIR): DIR/NAME.rlxb is name NAME, version 1; DIR/NAME/VERSION/*.rlxb gives numbered versions, the highest
+ * Repository folder (--models DIR): DIR/NAME.rlxb is name NAME, version 1; DIR/NAME/VERSION/FILE.rlxb gives numbered versions, the highest
  * serves by default, all can be asked for by version. Loop thread only, except where said. */
 #ifndef RLX_DAEMON_MODELS_H
 #define RLX_DAEMON_MODELS_H

@@ -33,8 +33,11 @@ const rlx_actor_t *rlx_node_actor(const rlx_node_t *node);
 const char *rlx_node_id(const rlx_node_t *node);
 uv_loop_t *rlx_node_loop(rlx_node_t *node);
 
-/* Live: the loop turns. Ready: all configured models serve, nothing drains, and no run is older than the progress bound. The reason is
- * for people. */
+/* The first load of the configured models has ended, with the first failure or RLX_OK. */
+void rlx_node_started(rlx_node_t *node, rlx_status_t status);
+/* Live: the loop turns. Ready: the configured models were loaded (one that failed makes the node not ready until it is loaded or unloaded;
+ * later loads of other models never change readiness), nothing drains, and no run is older than the progress bound. The reason is for
+ * people. */
 bool rlx_node_ready(const rlx_node_t *node, const char **out_reason);
 /* From now on ready is false and new requests are refused as UNAVAILABLE; `done` runs when the last one is answered. */
 void rlx_node_drain(rlx_node_t *node, void (*done)(void *context), void *context);

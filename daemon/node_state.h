@@ -42,6 +42,12 @@ typedef struct rlx_event_ring {
     uint32_t capacity, first, count;
 } rlx_event_ring_t;
 
+/* A run and whose it is. */
+typedef struct rlx_node_run {
+    rlx_job_t job;
+    uint32_t requests[RLX_ACTOR_BATCH_MAX]; /* in the order of job.slots */
+} rlx_node_run_t;
+
 struct rlx_node {
     rlx_node_options_t options;
     char id[RLX_INFER_NAME_MAX];
@@ -51,24 +57,23 @@ struct rlx_node {
     rlx_regions_t *regions;
     rlx_pool_t *pool;
     rlx_infer_t *requests;
-    rlx_job_t *jobs;              /* by run number */
+    rlx_node_run_t *runs;         /* by run number */
     rlx_served_t **served;        /* by model number */
     rlx_binding_t **bindings;     /* free lists, by model number */
+    rlx_slots_t **slots;          /* by model number */
     rlx_event_ring_t waiting;
     bool applying;                /* effects are being applied */
-    rlx_actor_effects_t effects;
     int timer_fd;
     uv_poll_t timer;
     uint64_t armed_ns;            /* RLX_ACTOR_NEVER: not armed */
     uint64_t held_bytes;          /* of all requests between begin and FREE */
     uint64_t malformed;           /* requests that named no model */
     rlx_node_copies_t copies;
-    bool draining, drained;
+    bool started, start_failed, draining, drained;
     void (*drain_done)(void *context);
     void *drain_context;
     void (*close_done)(void *context);
     void *close_context;
-    int closing;                  /* handles that still close */
 };
 
 #define RLX_NODE_MODELS_MAX 1024
@@ -77,6 +82,11 @@ struct rlx_node {
 void rlx_node_event(rlx_node_t *node, rlx_actor_event_t *event);
 /* A worker finished a run. */
 void rlx_node_completed(void *context, rlx_job_t *job);
+/* daemon/binding.c */
+rlx_binding_t *rlx_binding_get(rlx_node_t *node, const rlx_served_t *served); /* NULL: no memory */
+void rlx_binding_put(rlx_node_t *node, const rlx_served_t *served, rlx_binding_t *binding); /* drops its regions */
+void rlx_binding_forget(rlx_node_t *node, const rlx_served_t *served); /* frees the model's list */
+
 /* daemon/infer.c: gives back what a request holds; its number may be used again. */
 void rlx_infer_free(rlx_infer_t *infer);
 /* daemon/infer.c: the client hears of it. */
