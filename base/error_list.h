@@ -119,6 +119,8 @@ RLX_ERROR(MODEL_LIMIT, 1620, RLX_RESOURCE_EXHAUSTED, "too many models",
           "The server's table of model versions is full.", "Unload some.")
 RLX_ERROR(STALLED, 1621, RLX_DEADLINE_EXCEEDED, "message stalled",
           "The peer sent no byte of an unfinished message for too long.", "Check the network between client and server.")
+RLX_ERROR(PROTOCOL_PART, 1622, RLX_UNIMPLEMENTED, "part of the protocol not supported",
+          "The call or parameter is known, and this server has no such feature.", "The message says what to use instead.")
 RLX_ERROR(CONNECT, 1701, RLX_UNAVAILABLE, "cannot reach the server",
           "The connection was refused, timed out or broke.", "Check address and port, and that rlxd runs.")
 RLX_ERROR(CLIENT_TIMEOUT, 1702, RLX_DEADLINE_EXCEEDED, "no answer in time",

@@ -55,6 +55,7 @@ typedef struct rlx_infer_head {
     uint32_t priority;     /* parameter `priority`: 0 default, 1 highest */
     uint64_t read_ns;      /* when its first bytes came */
     const char *trace;     /* traceparent header or NULL */
+    const char *preferred_devices, *output_location; /* parameters `rlx_...` (docs/PROTOCOL.md): wishes, or NULL */
 } rlx_infer_head_t;
 
 typedef struct rlx_infer_answer_output {
