@@ -1,6 +1,7 @@
 /* The pool holds few arenas, so the best fit is found by looking at all. Mapping happens outside the lock. */
 #include "exec/arena.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -27,6 +28,16 @@ void rlx_arena_pool_fini(rlx_arena_pool_t *pool)
     for (int i = 0; i < pool->n_idle; i++)
         munmap(pool->idle[i].data, pool->idle[i].bytes);
     pthread_mutex_destroy(&pool->lock);
+}
+
+static int idle_extreme(const rlx_arena_pool_t *pool, bool largest)
+{
+    int found = 0;
+
+    for (int i = 1; i < pool->n_idle; i++)
+        if ((pool->idle[i].bytes > pool->idle[found].bytes) == largest)
+            found = i;
+    return found;
 }
 
 static int idle_best_fit(const rlx_arena_pool_t *pool, size_t bytes)
@@ -79,6 +90,7 @@ static rlx_status_t arena_map(size_t bytes, rlx_arena_t *out_arena, rlx_diag_t *
 
 rlx_status_t rlx_arena_get(rlx_arena_pool_t *pool, size_t bytes, rlx_arena_t *out_arena, rlx_diag_t *diag)
 {
+    rlx_arena_t small = {NULL, 0};
     int index;
 
     *out_arena = (rlx_arena_t){NULL, 0};
@@ -90,24 +102,23 @@ rlx_status_t rlx_arena_get(rlx_arena_pool_t *pool, size_t bytes, rlx_arena_t *ou
     index = idle_best_fit(pool, bytes);
     if (index >= 0)
         *out_arena = idle_take(pool, index);
+    else if (pool->n_idle > 0)
+        small = idle_take(pool, idle_extreme(pool, true));
     pthread_mutex_unlock(&pool->lock);
+    if (small.data != NULL)
+        munmap(small.data, small.bytes);
     return index >= 0 ? RLX_OK : arena_map(bytes, out_arena, diag);
 }
 
 void rlx_arena_put(rlx_arena_pool_t *pool, rlx_arena_t arena)
 {
     rlx_arena_t loser = {NULL, 0};
-    int smallest = 0;
 
     if (arena.data == NULL)
         return;
     pthread_mutex_lock(&pool->lock);
-    if (pool->n_idle == RLX_ARENA_IDLE_MAX) {
-        for (int i = 1; i < pool->n_idle; i++)
-            if (pool->idle[i].bytes < pool->idle[smallest].bytes)
-                smallest = i;
-        loser = idle_take(pool, smallest);
-    }
+    if (pool->n_idle == RLX_ARENA_IDLE_MAX)
+        loser = idle_take(pool, idle_extreme(pool, false));
     pool->idle[pool->n_idle++] = arena;
     pthread_mutex_unlock(&pool->lock);
     if (loser.data != NULL)

@@ -1,5 +1,6 @@
 /* Arenas: memory of one region of one run, from a pool. Large arenas get huge pages where the system gives them. An arena goes back to its
- * pool with its pages, so a steady load allocates nothing. Contents are unspecified. Any thread. */
+ * pool with its pages, so a steady load allocates nothing; where all idle ones are too small the largest of them makes way, so that there
+ * are never more arenas than runs at once. Contents are unspecified. Any thread. */
 #ifndef RLX_EXEC_ARENA_H
 #define RLX_EXEC_ARENA_H
 
@@ -8,7 +9,7 @@
 
 #include "base/diag.h"
 
-#define RLX_ARENA_IDLE_MAX 8 /* when full, the smallest idle arena is unmapped */
+#define RLX_ARENA_IDLE_MAX 64 /* when full, the smallest idle arena is unmapped */
 
 typedef struct rlx_arena {
     char *data; /* aligned to a page at least */

@@ -44,21 +44,35 @@ typedef struct rlx_io {
 /* Checks inputs against the model, derives the symbols and finds or builds the plan. Fails with a diagnosis that names input and axis.
  * Any thread. For programs of several regions the plan covers region 0; later regions are planned while running. */
 rlx_status_t rlx_plan_get(rlx_model_t *model, const rlx_io_t *inputs, rlx_plan_t **out_plan, rlx_diag_t *diag);
+/* The plan of these inputs if it is cached, retained; else NULL: not built yet, inputs refused, or the cache is in use this moment. Looks at
+ * types and extents, and at data only where extents come from it (absent data: NULL). Never waits, builds or allocates: for event loops. */
+rlx_plan_t *rlx_plan_peek(rlx_model_t *model, const rlx_io_t *inputs);
 void rlx_plan_release(rlx_plan_t *plan);
 /* Logical shape of output `index`; false when it depends on data (known only after the run). */
 bool rlx_plan_output(const rlx_plan_t *plan, int index, rlx_tensor_t *out_shape);
 int64_t rlx_plan_arena_bytes(const rlx_plan_t *plan);
+/* Estimated time of a run on one thread: the sum of its steps' costs. UINT64_MAX where the program has no costs. */
+uint64_t rlx_plan_cost_ns(const rlx_plan_t *plan);
 /* A number of the program under this plan (costs, extents); 0 where it belongs to a region that was not planned yet. */
 int64_t rlx_plan_number(const rlx_plan_t *plan, const rlx_ref_t *ref);
 
 /* `n_threads` >= 1 counts the caller: a team of 1 has no threads of its own. */
 rlx_status_t rlx_team_create(int n_threads, rlx_team_t **out_team, rlx_diag_t *diag);
 void rlx_team_destroy(rlx_team_t *team);
+/* A team without threads of its own: up to `n_helpers` threads of somebody else help whoever runs with it. */
+rlx_status_t rlx_team_create_open(int n_helpers, rlx_team_t **out_team, rlx_diag_t *diag);
+/* Helps as helper `index` (0 .. n_helpers - 1, each used by one thread at a time) until `leave(context)` is true, which is asked between
+ * steps: takes tiles of steps under way and sleeps while there are none. A helper that comes late does nothing. What `leave` reads is
+ * written before rlx_team_ring, with sequentially consistent atomics on both sides. `spin_ns(context)`: how long to spin before a sleep. */
+void rlx_team_help(rlx_team_t *team, int index, bool (*leave)(void *context), uint64_t (*spin_ns)(void *context), void *context);
+/* Wakes up to `count` sleeping helpers to ask `leave` again. Returns false when none slept. Any thread. */
+bool rlx_team_ring(rlx_team_t *team, int count);
 
 typedef struct rlx_run_stats {
     uint64_t *step_ns; /* NULL, or one per step, filled */
     uint64_t total_ns;
     uint64_t input_copies; /* inputs or outputs copied because a kernel cannot take row pointers */
+    atomic_uint *step;     /* NULL, or told the index of the step under way, for onlookers */
 } rlx_run_stats_t;
 
 /* Runs a plan on the calling thread plus the team. `cancel` is checked between steps. Outputs must have the plan's shapes, or

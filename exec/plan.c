@@ -135,6 +135,8 @@ static rlx_status_t plan_fill(rlx_plan_t *plan, rlx_diag_t *diag)
     for (uint32_t i = 0; i < region->n_steps; i++) {
         RLX_TRY(plan_step(plan, region->first_step + i, params, diag));
         params += model->steps[region->first_step + i].n_params;
+        if (__builtin_add_overflow(plan->cost_ns, plan->steps[i].cost_ns, &plan->cost_ns))
+            plan->cost_ns = UINT64_MAX;
     }
     return RLX_OK;
 }

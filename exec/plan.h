@@ -26,6 +26,7 @@ struct rlx_plan {
     atomic_int refs;
     rlx_model_t *model; /* borrowed by the cache's reference; rlx_plan_get retains it for its caller */
     uint32_t region;
+    uint64_t cost_ns;                   /* of all steps, saturating */
     int64_t arena_bytes, scratch_bytes; /* scratch: largest of the steps, per worker, rounded to 64 */
     int64_t *slots;                     /* n_slots; the symbols first */
     rlx_plan_value_t *values;           /* by value id; filled for values of this region */

@@ -65,6 +65,21 @@ static rlx_plan_slot_t *slot_claim(rlx_plan_cache_t *cache, rlx_plan_t **out_evi
     return oldest;
 }
 
+rlx_plan_t *rlx_plan_cache_peek(rlx_model_t *model, const int64_t *symbols)
+{
+    rlx_plan_cache_t *cache = &model->cache;
+    rlx_plan_t *plan = NULL;
+    rlx_plan_slot_t *slot;
+
+    if (pthread_mutex_trylock(&cache->lock) != 0)
+        return NULL;
+    slot = slot_find(cache, 0, symbols, rlx_model_symbols_until(model, 0));
+    if (slot != NULL && !slot->building)
+        plan = rlx_plan_retain_internal(slot->plan);
+    pthread_mutex_unlock(&cache->lock);
+    return plan;
+}
+
 rlx_status_t rlx_plan_cache_get(rlx_model_t *model, uint32_t region, const rlx_plan_t *before, const int64_t *symbols,
                                 rlx_plan_t **out_plan, rlx_diag_t *diag)
 {

@@ -29,5 +29,7 @@ void rlx_plan_cache_fini(rlx_plan_cache_t *cache);
  * plan starts from its slots; it is determined by `symbols`, so it is no part of the key. */
 rlx_status_t rlx_plan_cache_get(rlx_model_t *model, uint32_t region, const rlx_plan_t *before, const int64_t *symbols,
                                 rlx_plan_t **out_plan, rlx_diag_t *diag);
+/* The plan of region 0 under `symbols` if it is there and the lock is free: retained; else NULL. Never waits. */
+rlx_plan_t *rlx_plan_cache_peek(rlx_model_t *model, const int64_t *symbols);
 
 #endif

@@ -135,6 +135,8 @@ static rlx_status_t steps_run(rlx_run_state_t *run, uint32_t region)
 
         if (run->cancel != NULL && atomic_load_explicit(run->cancel, memory_order_relaxed)) /* a hint: no data travels with it */
             return rlx_fail(run->diag, RLX_E_CANCELLED, "cancelled before step '%s'", run->model->strings + run->model->steps[i].name);
+        if (run->stats != NULL && run->stats->step != NULL)
+            atomic_store_explicit(run->stats->step, i, memory_order_relaxed); /* for onlookers: orders nothing */
         step_run(run, run->plans[region], i);
         if (step_ns != NULL)
             step_ns[i] = rlx_clock_ns() - start;

@@ -97,11 +97,15 @@ rlx_status_t rlx_symbol_from_data(const rlx_model_t *model, uint32_t index, cons
     return symbol_bounds(model, index, *out_value, diag);
 }
 
+static bool io_is_absent(const rlx_io_t *io) { return io->tensor.data == NULL && io->rows == NULL; }
+
 static rlx_status_t symbol_fill(const rlx_model_t *model, const rlx_io_t *inputs, uint32_t index, int64_t *out_value, rlx_diag_t *diag)
 {
     const rlx_program_symbol_t *symbol = &model->symbols[index];
     const rlx_io_t *io = &inputs[model->port[symbol->value]];
 
+    if (symbol->source == RLX_SYMBOL_INPUT_DATA && io_is_absent(io))
+        return rlx_fail(diag, RLX_E_INPUT_NAME, "input '%s' is missing", rlx_model_value_name(model, symbol->value));
     if (symbol->source == RLX_SYMBOL_INPUT_DATA)
         return rlx_symbol_from_data(model, index, io, out_value, diag);
     *out_value = io->tensor.dims[symbol->index];
@@ -142,15 +146,16 @@ static rlx_status_t extents_check(const rlx_model_t *model, const rlx_io_t *inpu
     return RLX_OK;
 }
 
-/* Fills the symbols of region 0. */
-static rlx_status_t symbols_from_inputs(const rlx_model_t *model, const rlx_io_t *inputs, int64_t *out_symbols, rlx_diag_t *diag)
+/* Fills the symbols of region 0. `extents_only`: the inputs' memory may be missing where no symbol comes from it. */
+static rlx_status_t symbols_from_inputs(const rlx_model_t *model, const rlx_io_t *inputs, bool extents_only, int64_t *out_symbols,
+                                        rlx_diag_t *diag)
 {
     uint32_t n_symbols = model->regions[0].n_symbols;
 
     for (uint64_t i = 0; i < model->header->inputs.count; i++) {
         rlx_status_t status = input_check(model, model->inputs[i], &inputs[i].tensor, diag);
 
-        if (status == RLX_OK)
+        if (status == RLX_OK && !(extents_only && io_is_absent(&inputs[i])))
             status = input_memory_check(model, model->inputs[i], &inputs[i], diag);
         if (status != RLX_OK) {
             at_input(model, model->inputs[i], diag);
@@ -195,7 +200,7 @@ rlx_status_t rlx_symbols_match_plan(const rlx_plan_t *plan, const rlx_io_t *inpu
     rlx_status_t status;
 
     RLX_TRY(rlx_symbols_alloc(model, &symbols, diag));
-    status = symbols_from_inputs(model, inputs, symbols.values, diag);
+    status = symbols_from_inputs(model, inputs, false, symbols.values, diag);
     if (status == RLX_OK && memcmp(symbols.values, plan->slots, model->regions[0].n_symbols * sizeof *symbols.values) != 0)
         status = rlx_fail(diag, RLX_E_INPUT_SHAPE, "the inputs have other extents than those the plan was made for");
     rlx_symbols_free(&symbols);
@@ -209,7 +214,7 @@ rlx_status_t rlx_plan_get(rlx_model_t *model, const rlx_io_t *inputs, rlx_plan_t
     rlx_status_t status;
 
     RLX_TRY(rlx_symbols_alloc(model, &symbols, diag));
-    status = symbols_from_inputs(model, inputs, symbols.values, diag);
+    status = symbols_from_inputs(model, inputs, false, symbols.values, diag);
     if (status == RLX_OK)
         status = rlx_plan_cache_get(model, 0, NULL, symbols.values, &plan, diag);
     rlx_symbols_free(&symbols);
@@ -223,4 +228,22 @@ rlx_status_t rlx_plan_get(rlx_model_t *model, const rlx_io_t *inputs, rlx_plan_t
     rlx_model_retain(model);
     *out_plan = plan;
     return RLX_OK;
+}
+
+rlx_plan_t *rlx_plan_peek(rlx_model_t *model, const rlx_io_t *inputs)
+{
+    int64_t symbols[RLX_SYMBOLS_FEW];
+    rlx_plan_t *plan;
+
+    if (model->header->symbols.count > RLX_SYMBOLS_FEW || symbols_from_inputs(model, inputs, true, symbols, NULL) != RLX_OK)
+        return NULL;
+    plan = rlx_plan_cache_peek(model, symbols);
+    if (plan == NULL)
+        return NULL;
+    if (plan_extents_check(plan, inputs, NULL) != RLX_OK) {
+        rlx_plan_release_internal(plan);
+        return NULL;
+    }
+    rlx_model_retain(model);
+    return plan;
 }

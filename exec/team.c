@@ -1,10 +1,10 @@
 /* The team's protocol.
  *
  * `state` is one word: epoch (15 bits), open (1 bit), workers inside (16 bits). The caller writes the job, then opens a new epoch; a
- * worker that sees an open epoch it has not served enters by compare-and-swap, takes chunks of tiles from `next` until none are left, and
+ * thread that sees an open epoch it has not served enters by compare-and-swap, takes chunks of tiles from `next` until none are left, and
  * leaves. The caller takes chunks too, then closes the epoch (nobody enters any more) and waits until nobody is inside. Hence the job and
  * `next` are only rewritten while closed and empty, and a worker that comes late does nothing. Chunks never change a result: kernels give
- * the same bits for any split (kernels/abi.h).
+ * the same bits for any split (kernels/abi.h). Helpers are the team's own workers or, in an open team, anybody's threads.
  *
  * Waiting: spin for `spin_ns`, then sleep on a futex. Sleeping and waking pair up by Dekker's rule with sequentially consistent accesses
  * (sleepers against bell, waiting against state); the futex's own comparison closes the last gap. */
@@ -40,7 +40,8 @@ typedef struct worker {
 
 struct rlx_team {
     int n_threads;
-    worker_t *workers;
+    bool open;         /* helpers are somebody else's threads */
+    worker_t *workers; /* own threads; NULL when open */
     pthread_mutex_t lock;
     rlx_team_job_t job; /* written while closed and empty, read while inside */
     int64_t chunk;
@@ -109,44 +110,82 @@ static void job_leave(rlx_team_t *team)
         futex_wake(&team->state, 1);
 }
 
-/* Until a job may be open or the team stops: spins, then sleeps. */
-static void worker_wait(rlx_team_t *team, unsigned served)
+/* When a helper goes, and how long it spins first. */
+typedef struct helper {
+    bool (*leave)(void *context);
+    uint64_t (*spin_ns)(void *context);
+    void *context;
+} helper_t;
+
+/* Until a job may be open or the helper shall leave: spins, then sleeps. */
+static void helper_wait(rlx_team_t *team, const helper_t *helper, unsigned served)
 {
-    uint64_t until = rlx_clock_ns() + team->spin_ns;
+    uint64_t spin_ns = helper->spin_ns(helper->context), until = spin_ns > 0 ? rlx_clock_ns() + spin_ns : 0;
     unsigned bell;
 
-    do {
+    while (spin_ns > 0) {
         for (int i = 0; i < 64; i++) {
-            if (job_waits(atomic_load_explicit(&team->state, memory_order_relaxed), served) ||
-                atomic_load_explicit(&team->stop, memory_order_relaxed))
+            if (job_waits(atomic_load_explicit(&team->state, memory_order_relaxed), served) || helper->leave(helper->context))
                 return;
             _mm_pause();
         }
-    } while (rlx_clock_ns() < until);
+        if (rlx_clock_ns() >= until)
+            break;
+    }
     bell = atomic_load(&team->bell);
-    atomic_fetch_add(&team->sleepers, 1); /* before the last look: pairs with state, then sleepers in job_open */
-    if (!job_waits(atomic_load(&team->state), served) && !atomic_load(&team->stop))
+    atomic_fetch_add(&team->sleepers, 1); /* before the last look: pairs with state, then sleepers in job_open and rlx_team_ring */
+    if (!job_waits(atomic_load(&team->state), served) && !helper->leave(helper->context))
         futex_wait(&team->bell, bell);
     atomic_fetch_sub(&team->sleepers, 1);
 }
 
+static void team_help(rlx_team_t *team, int index, const helper_t *helper)
+{
+    unsigned served = EPOCH(~0u);
+
+    while (!helper->leave(helper->context)) {
+        if (job_enter(team, &served)) {
+            tiles_take(team, index);
+            job_leave(team);
+        } else {
+            helper_wait(team, helper, served);
+        }
+    }
+}
+
+static bool worker_leave(void *context) { return atomic_load(&((rlx_team_t *)context)->stop); }
+static uint64_t worker_spin_ns(void *context) { return ((rlx_team_t *)context)->spin_ns; }
+
 static void *worker_main(void *argument)
 {
     worker_t *worker = argument;
-    rlx_team_t *team = worker->team;
-    unsigned served = EPOCH(~0u);
+    helper_t helper = {worker_leave, worker_spin_ns, worker->team};
 
     pthread_setname_np(pthread_self(), "rlx-worker");
     rlx_float_env_enter();
-    while (!atomic_load(&team->stop)) {
-        if (job_enter(team, &served)) {
-            tiles_take(team, worker->index);
-            job_leave(team);
-        } else {
-            worker_wait(team, served);
-        }
-    }
+    team_help(worker->team, worker->index, &helper);
     return NULL;
+}
+
+void rlx_team_help(rlx_team_t *team, int index, bool (*leave)(void *context), uint64_t (*spin_ns)(void *context), void *context)
+{
+    helper_t helper = {leave, spin_ns, context};
+    unsigned float_env = rlx_float_env_enter();
+
+    RLX_ASSERT(team->open);
+    RLX_ASSERT(index >= 0);
+    RLX_ASSERT(index + 1 < team->n_threads);
+    team_help(team, index + 1, &helper);
+    rlx_float_env_leave(float_env);
+}
+
+bool rlx_team_ring(rlx_team_t *team, int count)
+{
+    atomic_fetch_add(&team->bell, 1);
+    if (atomic_load(&team->sleepers) == 0)
+        return false;
+    futex_wake(&team->bell, count);
+    return true;
 }
 
 static rlx_status_t workers_start(rlx_team_t *team, rlx_diag_t *diag)
@@ -173,7 +212,7 @@ static int cpus_allowed(void)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-rlx_status_t rlx_team_create(int n_threads, rlx_team_t **out_team, rlx_diag_t *diag)
+static rlx_status_t team_alloc(int n_threads, rlx_team_t **out_team, rlx_diag_t *diag)
 {
     rlx_team_t *team;
 
@@ -183,8 +222,25 @@ rlx_status_t rlx_team_create(int n_threads, rlx_team_t **out_team, rlx_diag_t *d
     if (team == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for a team");
     *team = (rlx_team_t){.n_threads = n_threads, .spin_ns = cpus_allowed() >= n_threads ? RLX_TEAM_SPIN_NS : 0};
-    team->workers = calloc((size_t)n_threads, sizeof *team->workers);
     pthread_mutex_init(&team->lock, NULL);
+    *out_team = team;
+    return RLX_OK;
+}
+
+rlx_status_t rlx_team_create_open(int n_helpers, rlx_team_t **out_team, rlx_diag_t *diag)
+{
+    RLX_TRY(team_alloc(n_helpers + 1, out_team, diag));
+    (*out_team)->open = true;
+    (*out_team)->spin_ns = cpus_allowed() >= n_helpers ? RLX_TEAM_SPIN_NS : 0; /* whoever runs is one of the helpers */
+    return RLX_OK;
+}
+
+rlx_status_t rlx_team_create(int n_threads, rlx_team_t **out_team, rlx_diag_t *diag)
+{
+    rlx_team_t *team;
+
+    RLX_TRY(team_alloc(n_threads, &team, diag));
+    team->workers = calloc((size_t)n_threads, sizeof *team->workers);
     if (team->workers == NULL || workers_start(team, diag) != RLX_OK) {
         rlx_team_destroy(team);
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for a team");

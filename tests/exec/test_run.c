@@ -459,6 +459,81 @@ static void many_callers_share_model_and_team(void **state)
     rlx_model_release(model);
 }
 
+typedef struct guest {
+    rlx_team_t *team;
+    int index;
+    atomic_bool leave;
+    atomic_int rounds;
+} guest_t;
+
+static bool guest_leaves(void *context) { return atomic_load(&((guest_t *)context)->leave); }
+static uint64_t guest_spins(void *context) { return ((guest_t *)context)->index == 0 ? 20000 : 0; }
+
+/* Comes and goes all the time, as a server's worker does. */
+static void *guest_main(void *argument)
+{
+    guest_t *guest = argument;
+
+    while (!atomic_load(&guest->leave)) {
+        rlx_team_help(guest->team, guest->index, guest_leaves, guest_spins, guest);
+        atomic_fetch_add(&guest->rounds, 1);
+    }
+    return NULL;
+}
+
+static void helpers_of_an_open_team_change_no_bit(void **state)
+{
+    enum { N = 5003, GUESTS = 3 };
+    static float x[N], y[N];
+    rlx_model_t *model = chain_model();
+    guest_t guests[GUESTS] = {0};
+    pthread_t threads[GUESTS];
+    rlx_team_t *team;
+
+    (void)state;
+    for (int i = 0; i < N; i++)
+        x[i] = (float)i * 0.37f;
+    assert_ok(rlx_team_create_open(GUESTS, &team, &diag));
+    for (int run = 0; run < 600; run++) {
+        rlx_io_t input = vector(x, RLX_F32, N), output = vector(y, RLX_F32, N);
+
+        if (run == 100) /* a run needs nobody */
+            for (int g = 0; g < GUESTS; g++) {
+                guests[g] = (guest_t){.team = team, .index = g};
+                assert_int_equal(pthread_create(&threads[g], NULL, guest_main, &guests[g]), 0);
+            }
+        memset(y, 0, sizeof y);
+        run_one(model, team, &input, &output);
+        for (int64_t i = 0; i < N; i++)
+            assert_true(y[i] == (x[i] + x[i] * 3.0f) * 2.0f);
+    }
+    for (int g = 0; g < GUESTS; g++)
+        atomic_store(&guests[g].leave, true);
+    rlx_team_ring(team, GUESTS);
+    for (int g = 0; g < GUESTS; g++)
+        pthread_join(threads[g], NULL);
+    rlx_team_destroy(team);
+    rlx_model_release(model);
+}
+
+static void a_ring_makes_a_sleeping_helper_leave(void **state)
+{
+    rlx_team_t *team;
+
+    (void)state;
+    assert_ok(rlx_team_create_open(1, &team, &diag));
+    for (int i = 0; i < 200; i++) {
+        guest_t guest = {.team = team, .index = 0};
+        pthread_t thread;
+
+        assert_int_equal(pthread_create(&thread, NULL, guest_main, &guest), 0);
+        atomic_store(&guest.leave, true);
+        rlx_team_ring(team, 1);
+        pthread_join(thread, NULL);
+    }
+    rlx_team_destroy(team);
+}
+
 static void a_request_above_the_arena_limit_is_refused(void **state)
 {
     static float x[4096];
@@ -492,6 +567,8 @@ int main(void)
         cmocka_unit_test(an_output_may_stand_twice_or_be_an_input),
         cmocka_unit_test(the_queue_completes_each_run_once),
         cmocka_unit_test(many_callers_share_model_and_team),
+        cmocka_unit_test(helpers_of_an_open_team_change_no_bit),
+        cmocka_unit_test(a_ring_makes_a_sleeping_helper_leave),
         cmocka_unit_test(a_request_above_the_arena_limit_is_refused),
     };
 
