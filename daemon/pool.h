@@ -40,7 +40,7 @@ typedef struct rlx_slot {
     int n_reads, n_writes;
     rlx_status_t status;        /* of this request, set by the worker: one bad request of a batch does not hurt the others */
     rlx_diag_t diag;
-    uint64_t growths;           /* times that memory grew, ever */
+    uint64_t growths;           /* times that memory was allocated, ever */
     struct rlx_slot *next;      /* in its free list */
 } rlx_slot_t;
 
@@ -50,11 +50,15 @@ rlx_slots_t *rlx_slots_create(int n_inputs, int n_outputs); /* NULL: no memory *
 void rlx_slots_destroy(rlx_slots_t *slots);                 /* all are back */
 rlx_slot_t *rlx_slots_get(rlx_slots_t *slots, size_t inputs_bytes); /* memory for the inputs at least; NULL: no memory */
 void rlx_slots_put(rlx_slots_t *slots, rlx_slot_t *slot);
+/* Room for `bytes` in the slot's memory. What lies in it moves when it grows: the first inputs_end bytes and the `n_inputs` inputs'
+ * pointers into it. Whoever has the slot. */
+rlx_status_t rlx_slot_reserve(rlx_slot_t *slot, int n_inputs, size_t bytes);
 
 /* A run: one or several requests of one model. Owned by the loop before and after, by a worker in between. */
 typedef struct rlx_job {
     uint32_t run;               /* the actor's number */
     rlx_model_t *model;         /* borrowed: the requests hold it */
+    const char *name;           /* of the model, for onlookers; borrowed, may be NULL */
     rlx_slot_t *slots[64];
     int n_slots;
     int64_t rows[64];           /* extent of axis 0 per slot, where n_slots > 1 */
@@ -76,7 +80,8 @@ typedef struct rlx_pool_options {
 
 rlx_status_t rlx_pool_create(const rlx_pool_options_t *options, rlx_pool_t **out_pool, rlx_diag_t *diag);
 int rlx_pool_workers(const rlx_pool_t *pool);
-/* At most `workers` jobs may be out at once. Never blocks. */
+/* At most `workers` jobs may be out at once. Never blocks. Completions are handed back from the loop's poll and check phases and from
+ * rlx_pool_spin: what they queue for clients is sent by whoever flushes before the loop sleeps (uv_prepare). */
 void rlx_pool_submit(rlx_pool_t *pool, rlx_job_t *job);
 /* The loop is about to sleep with exactly one request in flight: spins, bounded, for completions (and lets the caller poll its sockets:
  * `poll` returns true when it found work). */
@@ -89,7 +94,7 @@ typedef struct rlx_pool_worker_view {
     const char *model;    /* or "" */
     uint64_t since_ns;    /* when its run began; 0: idle */
 } rlx_pool_worker_view_t;
-/* What worker `index` does now, for `rlxctl stacks`. Any thread. */
+/* What worker `index` does now, for `rlxctl stacks`. Loop thread: the strings live until that run is handed back. */
 void rlx_pool_look(const rlx_pool_t *pool, int index, rlx_pool_worker_view_t *out_view);
 
 #endif
