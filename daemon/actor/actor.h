@@ -6,12 +6,14 @@
  *   FREE -> RECEIVING (its bytes arrive) -> QUEUED or BATCHING (waits for companions) -> RUNNING -> REPLYING (bytes leave) -> FREE
  *
  * A client that goes away while RECEIVING, QUEUED or BATCHING frees the request at once; while RUNNING the state is CANCELLING until the
- * run completes. One function changes a state (actor_request_move). Exactly one REPLY effect per request whose client is still there.
+ * run completes; while REPLYING nothing changes: REPLIED ends it, whether the bytes left or not. One function changes a state
+ * (actor_request_move). A submitted request whose client stays gets exactly one REPLY or REFUSE effect; one whose client is gone gets none.
  *
  * Admission: at SUBMIT a request is refused when the model's queue or the table is full, or when the work ahead of it and its own cost
- * cannot end before its deadline; a request whose deadline passes while it waits is refused then, by timer, never run. Models take turns
- * by deficit round robin on cost, so that a flood on one model delays another by at most one run per worker. Bits of answers depend on
- * none of this. */
+ * cannot end before its deadline; a request whose deadline passes while it waits is refused then, by timer, never run, and one that can no
+ * longer meet it is refused at its turn. Costs are corrected by what runs of the model really took. Models take turns by the work they got
+ * (turn.h), so that a flood on one model delays another by at most one run per worker. No request waits while a worker is free. Bits of
+ * answers depend on none of this. */
 #ifndef RLX_DAEMON_ACTOR_ACTOR_H
 #define RLX_DAEMON_ACTOR_ACTOR_H
 
@@ -21,6 +23,7 @@
 #define RLX_ACTOR_NEVER UINT64_MAX
 #define RLX_ACTOR_NONE UINT32_MAX
 #define RLX_ACTOR_BATCH_MAX 64 /* requests of one run */
+#define RLX_ACTOR_WORKERS_MAX 1024
 
 /* RLX_REQUEST_STATE(id, text) */
 #define RLX_REQUEST_STATES(X) \
@@ -55,17 +58,19 @@ typedef struct rlx_actor_options {
 typedef struct rlx_actor_model {
     uint32_t queue_max;      /* requests waiting; when full: QUEUE_FULL */
     uint32_t rows_max;       /* rows of a batched run; 0 or 1: not batched */
-    uint64_t batch_delay_ns; /* a request waits at most this for companions, and never while a worker is idle and nobody else waits */
+    uint64_t batch_delay_ns; /* for so long a request lets others, whose run is full or that waited longer, go first, in the hope of
+                              * companions; it never waits while a worker is free */
 } rlx_actor_model_t;
 
 typedef enum rlx_actor_event_kind {
-    RLX_EVENT_OPEN,      /* a request begins to arrive: model; effect: none, the id is returned in event.request */
+    RLX_EVENT_OPEN,      /* a request begins to arrive: model; the id is returned in event.request, or NONE and a REFUSE effect says why
+                          * (its request is NONE: there is nothing to free) */
     RLX_EVENT_SUBMIT,    /* request, rows, batch_key, cost_ns, deadline_ns, priority: its bytes are there */
     RLX_EVENT_ABANDON,   /* request: its bytes will not come (bad input): freed, no reply effect */
-    RLX_EVENT_CANCEL,    /* request: the client is gone, whatever the state */
+    RLX_EVENT_CANCEL,    /* request: the client is gone, whatever the state; nothing changes while REPLYING (REPLIED follows) */
     RLX_EVENT_COMPLETE,  /* run: a worker finished it; busy_ns: how long it took */
     RLX_EVENT_REPLIED,   /* request: its bytes have left, or cannot leave any more */
-    RLX_EVENT_TIMER,     /* now is at or past the last ARM effect */
+    RLX_EVENT_TIMER,     /* now is at or past the last ARM effect; one that comes early is harmless */
     RLX_EVENT_MODEL_ADD, /* model (free number below models_max), settings */
     RLX_EVENT_MODEL_REMOVE, /* model: takes no new requests; MODEL_FREE when its last request is free */
     RLX_EVENT_DRAIN,     /* OPEN is refused from now on; DRAINED when the last request is free */
@@ -76,10 +81,10 @@ typedef struct rlx_actor_event {
     uint32_t request, model, run;
     uint32_t rows;         /* SUBMIT: >= 1 */
     uint64_t batch_key;    /* SUBMIT: requests of equal key may run together; 0: alone */
-    uint64_t cost_ns;      /* SUBMIT: expected on one worker */
+    uint64_t cost_ns;      /* SUBMIT: expected on one worker, by the cost table; the actor corrects it */
     uint64_t deadline_ns;  /* SUBMIT: RLX_ACTOR_NEVER without */
     uint32_t priority;     /* SUBMIT: 0 normal, 1 high: goes before normal of its model */
-    uint64_t busy_ns;      /* COMPLETE */
+    uint64_t busy_ns;      /* COMPLETE: time on the worker */
     rlx_actor_model_t settings; /* MODEL_ADD */
 } rlx_actor_event_t;
 
@@ -89,7 +94,7 @@ typedef enum rlx_actor_effect_kind {
     RLX_EFFECT_REPLY,      /* request: the answer of its run goes to the client; REPLYING */
     RLX_EFFECT_REFUSE,     /* request, refusal: tell the client; REPLYING; `wait_ns`: expected wait, for the message */
     RLX_EFFECT_FREE,       /* request: the id is free again */
-    RLX_EFFECT_ARM,        /* at_ns: send TIMER then; replaces earlier ones; RLX_ACTOR_NEVER: none */
+    RLX_EFFECT_ARM,        /* at_ns: send TIMER then; replaces earlier ones */
     RLX_EFFECT_MODEL_FREE, /* model: nothing uses it any more */
     RLX_EFFECT_DRAINED,
 } rlx_actor_effect_kind_t;
@@ -104,7 +109,7 @@ typedef struct rlx_actor_effect {
     uint64_t wait_ns, at_ns;
 } rlx_actor_effect_t;
 
-/* Grows never: a step emits at most what fits, and the actor is called again while `more` is set. */
+/* Grows never: a step emits at most what fits, and the actor is called again while `more` is set. Effects are applied in order. */
 typedef struct rlx_actor_effects {
     rlx_actor_effect_t effect[64];
     int n;
@@ -116,7 +121,8 @@ typedef struct rlx_actor rlx_actor_t;
 /* All memory is allocated here. NULL when there is none. */
 rlx_actor_t *rlx_actor_create(const rlx_actor_options_t *options);
 void rlx_actor_destroy(rlx_actor_t *actor);
-/* `now_ns` never goes back. `event->request` is set by OPEN (RLX_ACTOR_NONE: refused, see event->refusal through the effects). */
+/* `now_ns` never goes back. `event->request` is set by OPEN. `event` is NULL exactly when the last step's effects said `more`. A wrong
+ * number in an event is a bug of the caller: asserted. */
 void rlx_actor_step(rlx_actor_t *actor, rlx_actor_event_t *event, uint64_t now_ns, rlx_actor_effects_t *effects);
 
 /* What can be seen from outside: for metrics, `rlxctl stacks`, and the simulator's checks. */
@@ -124,7 +130,7 @@ typedef struct rlx_actor_view {
     uint32_t in_state[RLX_REQUEST_STATE_COUNT];
     uint32_t runs;
     uint64_t refused[RLX_REFUSAL_COUNT];
-    uint64_t opened, submitted, replied, completed_runs, batched_requests;
+    uint64_t opened, submitted, replied, completed_runs, batched_requests; /* batched: ran in company */
 } rlx_actor_view_t;
 void rlx_actor_look(const rlx_actor_t *actor, rlx_actor_view_t *out_view);
 
