@@ -147,16 +147,21 @@ void rlx_node_started(rlx_node_t *node, rlx_status_t status)
     node->start_failed = status != RLX_OK;
 }
 
-bool rlx_node_ready(const rlx_node_t *node, const char **out_reason)
+bool rlx_node_progresses(const rlx_node_t *node)
 {
     uint64_t oldest = rlx_actor_oldest_run_ns(node->actor);
 
+    return oldest == RLX_ACTOR_NEVER || rlx_clock_ns() <= oldest + PROGRESS_NS;
+}
+
+bool rlx_node_ready(const rlx_node_t *node, const char **out_reason)
+{
     *out_reason = "";
     if (node->draining)
         *out_reason = "draining";
     else if (!node->started)
         *out_reason = "the configured models are loading";
-    else if (oldest != RLX_ACTOR_NEVER && rlx_clock_ns() > oldest + PROGRESS_NS)
+    else if (!rlx_node_progresses(node))
         *out_reason = "a run makes no progress";
     else if (node->start_failed && model_missing(node))
         *out_reason = "a configured model could not be loaded: see the repository index";

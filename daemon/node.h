@@ -39,6 +39,8 @@ void rlx_node_started(rlx_node_t *node, rlx_status_t status);
  * later loads of other models never change readiness), nothing drains, and no run is older than the progress bound. The reason is for
  * people. */
 bool rlx_node_ready(const rlx_node_t *node, const char **out_reason);
+/* No run is older than the progress bound: what feeds the watchdog. */
+bool rlx_node_progresses(const rlx_node_t *node);
 /* From now on ready is false and new requests are refused as UNAVAILABLE; `done` runs when the last one is answered. */
 void rlx_node_drain(rlx_node_t *node, void (*done)(void *context), void *context);
 bool rlx_node_draining(const rlx_node_t *node);
