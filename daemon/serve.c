@@ -1,0 +1,162 @@
+/* Puts the parts together, turns the loop, and takes them apart. */
+#include "daemon/serve.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/oip.h"
+#include "daemon/rest.h"
+#include "daemon/serve_state.h"
+
+/* One per process; not on the stack, since everything points into it until the process ends. */
+static rlx_serve_t the_serve;
+
+static void http_adopt(void *context, int fd)
+{
+    rlx_serve_t *serve = context;
+
+    rlx_http_adopt(serve->http, fd);
+}
+
+static rlx_status_t node_make(rlx_serve_t *serve, rlx_diag_t *diag)
+{
+    const rlx_config_t *config = serve->options->config;
+    rlx_node_options_t options = {
+        .loop = &serve->loop,
+        .id = serve->options->node->id,
+        .workers = serve->options->workers,
+        .requests_max = (uint32_t)config->scheduling.requests,
+        .queue_max = (uint32_t)config->scheduling.queue,
+        .batch_delay_us = (uint64_t)config->scheduling.batch_delay_us,
+        .receive_bytes_max = (uint64_t)config->scheduling.request_memory,
+        .models = {.repository = config->models.repository,
+                   .store = config->models.store,
+                   .verify_signature = config->models.verify_signature,
+                   .trusted_keys = config->models.trusted_keys,
+                   .warm_up = (int)config->models.warm_up},
+    };
+
+    return rlx_node_create(&options, &serve->node, diag);
+}
+
+static rlx_rpc_limits_t limits_make(const rlx_config_t *config)
+{
+    return (rlx_rpc_limits_t){
+        .connections_max = (uint32_t)config->server.limits.connections,
+        .streams_max = (uint32_t)config->server.limits.streams,
+        .header_bytes_max = (uint32_t)config->server.limits.header_bytes,
+        .message_bytes_max = (uint64_t)config->server.limits.message_bytes,
+        .output_bytes_max = (uint64_t)config->server.limits.output_bytes,
+        .window_bytes = (uint32_t)config->server.limits.window_bytes,
+        .handshake_ms = (uint32_t)config->server.limits.handshake_ms,
+        .idle_ms = (uint32_t)config->server.limits.idle_ms,
+        .stall_ms = (uint32_t)config->server.limits.stall_ms,
+        .keepalive_ms = (uint32_t)config->server.limits.keepalive_ms,
+    };
+}
+
+static rlx_status_t doors_make(rlx_serve_t *serve, rlx_diag_t *diag)
+{
+    const rlx_config_t *config = serve->options->config;
+    rlx_rpc_tls_t tls = {config->server.tls.certificate, config->server.tls.key, config->server.tls.client_ca};
+    rlx_http_options_t http = {.loop = &serve->loop,
+                               .body_bytes_max = (uint64_t)config->server.limits.message_bytes,
+                               .bodies_bytes_max = (uint64_t)config->scheduling.request_memory,
+                               .connections_max = (uint32_t)config->server.limits.connections,
+                               .timeout_s = (uint32_t)(config->server.limits.stall_ms + 999) / 1000};
+    rlx_rpc_options_t rpc = {.loop = &serve->loop, .limits = limits_make(config), .tls = tls.certificate != NULL ? &tls : NULL,
+                             .http = http_adopt, .http_context = serve};
+
+    RLX_TRY(rlx_http_create(&http, &serve->http, diag));
+    return rlx_rpc_server_create(&rpc, &serve->rpc, diag);
+}
+
+static rlx_status_t serve_make(rlx_serve_t *serve, rlx_diag_t *diag)
+{
+    if (uv_loop_init(&serve->loop) != 0)
+        return rlx_fail(diag, RLX_E_NO_MEMORY, "cannot make an event loop");
+    rlx_notify_init(&serve->notify);
+    RLX_TRY(node_make(serve, diag));
+    RLX_TRY(doors_make(serve, diag));
+    return rlx_serve_listen(serve, diag);
+}
+
+void rlx_serve_started(rlx_serve_t *serve)
+{
+    uv_timer_stop(&serve->deadline);
+    if (serve->phase != RLX_SERVE_STARTING) /* told to stop while models were loading */
+        return;
+    if (serve->model_failed) {
+        rlx_diag_print(&serve->load_diag, stderr);
+        rlx_serve_stop(serve, RLXD_EXIT_FAILED);
+        return;
+    }
+    rlx_node_started(serve->node, serve->loads_failed > 0 ? serve->load_diag.status : RLX_OK);
+    serve->phase = RLX_SERVE_SERVING;
+    rlx_serve_watch_phase(serve);
+    rlx_notify_send(&serve->notify, "READY=1\nSTATUS=Serving on %s%s", serve->url, serve->loads_failed > 0 ? "; some models could not be loaded" : "");
+    printf("RLX Runtime started on %s\n", serve->url);
+    fflush(stdout);
+}
+
+/* What the sockets brought since the last look: reads and new connections. */
+static uint64_t arrivals(const rlx_serve_t *serve)
+{
+    const rlx_rpc_counters_t *counters = rlx_rpc_server_counters(serve->rpc);
+
+    return counters->reads + counters->connections_accepted;
+}
+
+static bool sockets_poll(void *context)
+{
+    rlx_serve_t *serve = context;
+    uint64_t before = arrivals(serve);
+
+    uv_run(&serve->loop, UV_RUN_NOWAIT);
+    return serve->rpc == NULL || arrivals(serve) != before;
+}
+
+/* Sleeps in the loop unless exactly one request is in flight: then waiting for its run by spinning, bounded, is faster than being woken. */
+static void loop_turn(rlx_serve_t *serve)
+{
+    while (serve->phase != RLX_SERVE_CLOSED && uv_run(&serve->loop, UV_RUN_ONCE) != 0) {
+        if (serve->rpc == NULL || serve->phase >= RLX_SERVE_CLOSING)
+            continue;
+        rlx_node_spin(serve->node, sockets_poll, serve);
+        if (serve->rpc != NULL)
+            rlx_rpc_server_flush(serve->rpc);
+    }
+}
+
+static void loop_close(rlx_serve_t *serve)
+{
+    int rc;
+
+    uv_run(&serve->loop, UV_RUN_DEFAULT); /* close callbacks */
+    rc = uv_loop_close(&serve->loop);
+    if (rc != 0)
+        uv_print_all_handles(&serve->loop, stderr);
+    RLX_ASSERT(rc == 0); /* every handle has an owner that closed it */
+    rlx_notify_fini(&serve->notify);
+}
+
+int rlx_serve(const rlx_serve_options_t *options)
+{
+    rlx_serve_t *serve = &the_serve;
+    rlx_diag_t diag = {0};
+
+    serve->options = options;
+    if (serve_make(serve, &diag) != RLX_OK) {
+        rlx_diag_print(&diag, stderr);
+        return rlxd_exit_code(&diag);
+    }
+    rlx_serve_watch(serve);
+    rlx_serve_load(serve);
+    loop_turn(serve);
+    loop_close(serve);
+    RLX_LOG(RLX_LOG_INFO, "stopped");
+    return serve->exit_code;
+}

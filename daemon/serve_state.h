@@ -1,0 +1,54 @@
+/* Inside of the running daemon, shared by daemon/serve*.c. Loop thread only. */
+#ifndef RLX_DAEMON_SERVE_STATE_H
+#define RLX_DAEMON_SERVE_STATE_H
+
+#include <uv.h>
+
+#include "daemon/node.h"
+#include "daemon/notify.h"
+#include "daemon/serve.h"
+#include "rpc/http.h"
+#include "rpc/server.h"
+
+typedef enum rlx_serve_phase { RLX_SERVE_STARTING, RLX_SERVE_SERVING, RLX_SERVE_DRAINING, RLX_SERVE_CLOSING, RLX_SERVE_CLOSED } rlx_serve_phase_t;
+
+typedef struct rlx_serve {
+    const rlx_serve_options_t *options;
+    rlx_serve_phase_t phase;
+    int exit_code;
+    uv_loop_t loop;
+    rlx_node_t *node;
+    rlx_rpc_server_t *rpc;
+    rlx_http_t *http;
+    rlx_notify_t notify;
+    uv_signal_t signals[3];
+    uv_timer_t pulse;    /* pings and extensions for systemd; not running where nobody listens */
+    uv_timer_t deadline; /* of start, then of the drain */
+    uv_timer_t step;     /* while closing: looks whether the next thing may be closed */
+    uint64_t closing_ns;
+    bool drained;
+    char url[320];
+
+    /* Loads that are out: at start, then of a reload. */
+    int loads_out, loads_failed;
+    bool reloading, model_failed; /* model_failed: one that --model names */
+    rlx_diag_t load_diag;
+} rlx_serve_t;
+
+/* daemon/serve_listen.c: all addresses and sockets; `serve->url` is the first. */
+rlx_status_t rlx_serve_listen(rlx_serve_t *serve, rlx_diag_t *diag);
+/* daemon/serve_models.c: begins the loads of the start. `rlx_serve_started` follows, maybe before this returns. */
+void rlx_serve_load(rlx_serve_t *serve);
+void rlx_serve_reload(rlx_serve_t *serve);
+/* daemon/serve.c */
+void rlx_serve_started(rlx_serve_t *serve);
+/* daemon/serve_stop.c: begins the drain; the process ends with `exit_code` unless something worse happens. */
+void rlx_serve_stop(rlx_serve_t *serve, int exit_code);
+/* daemon/serve_watch.c: signals, and what systemd hears. */
+void rlx_serve_watch(rlx_serve_t *serve);
+void rlx_serve_watch_phase(rlx_serve_t *serve); /* the phase changed */
+void rlx_serve_watch_close(rlx_serve_t *serve);
+/* Ends the process now. */
+_Noreturn void rlx_serve_cut(rlx_serve_t *serve, const char *reason);
+
+#endif

@@ -1,0 +1,78 @@
+/* The way down: drain, goodbye, close, in reverse order of the start.
+ *
+ * While the node drains the listeners stay: probes see that ready is false, and new requests hear UNAVAILABLE, which clients try elsewhere.
+ * When the last accepted request is answered, connections get GOAWAY and a moment to leave. */
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/serve_state.h"
+
+#define STEP_MS 5
+#define GOODBYE_NS UINT64_C(1000000000) /* for clients to leave after GOAWAY */
+
+static void node_closed(void *context)
+{
+    rlx_serve_t *serve = context;
+
+    serve->node = NULL;
+    serve->phase = RLX_SERVE_CLOSED;
+    rlx_serve_watch_close(serve);
+}
+
+static void http_closed(void *context)
+{
+    rlx_serve_t *serve = context;
+
+    rlx_node_close(serve->node, node_closed, serve);
+}
+
+static void rpc_closed(void *context)
+{
+    rlx_serve_t *serve = context;
+
+    serve->rpc = NULL;
+    rlx_http_close(serve->http, http_closed, serve);
+}
+
+static bool everyone_left(const rlx_serve_t *serve)
+{
+    return rlx_rpc_server_connections(serve->rpc) == 0 && rlx_http_connections(serve->http) == 0;
+}
+
+static void step_take(uv_timer_t *timer)
+{
+    rlx_serve_t *serve = timer->data;
+
+    if (serve->phase == RLX_SERVE_DRAINING && serve->drained && !rlx_models_busy(rlx_node_models(serve->node))) {
+        serve->phase = RLX_SERVE_CLOSING;
+        serve->closing_ns = rlx_clock_ns();
+        rlx_rpc_server_drain(serve->rpc);
+        rlx_http_drain(serve->http);
+        rlx_serve_watch_phase(serve);
+    }
+    if (serve->phase != RLX_SERVE_CLOSING || (!everyone_left(serve) && rlx_clock_ns() - serve->closing_ns < GOODBYE_NS))
+        return;
+    uv_timer_stop(timer);
+    rlx_rpc_server_close(serve->rpc, rpc_closed, serve);
+}
+
+static void drain_done(void *context)
+{
+    rlx_serve_t *serve = context;
+
+    serve->drained = true;
+}
+
+static void deadline_pass(uv_timer_t *timer) { rlx_serve_cut(timer->data, "the drain deadline passed"); }
+
+void rlx_serve_stop(rlx_serve_t *serve, int exit_code)
+{
+    if (serve->phase >= RLX_SERVE_DRAINING)
+        return;
+    serve->phase = RLX_SERVE_DRAINING;
+    serve->exit_code = exit_code;
+    rlx_notify_send(&serve->notify, "STOPPING=1\nSTATUS=Draining");
+    uv_timer_start(&serve->deadline, deadline_pass, (uint64_t)serve->options->config->server.drain_timeout_ms, 0);
+    uv_timer_start(&serve->step, step_take, 0, STEP_MS);
+    rlx_serve_watch_phase(serve);
+    rlx_node_drain(serve->node, drain_done, serve);
+}
