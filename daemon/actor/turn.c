@@ -7,17 +7,12 @@
 /* Others that are looked at one by one in an estimate; the rest is bounded from above. */
 #define LOOK_MAX 32
 
-static bool takes_part(const rlx_actor_t *actor, uint32_t model)
-{
-    return actor->ripe.places[model] != 0 || actor->unripe.places[model] != 0;
-}
-
-/* Where a model stands that may have been idle: no credit is saved up. */
+/* Where a model stands: one that competes where it is; one that was idle, or waited for companions, has saved up nothing. */
 static uint64_t start_ns(const rlx_actor_t *actor, uint32_t model)
 {
     uint64_t own = actor->models[model].virtual_ns;
 
-    return takes_part(actor, model) || own > actor->virtual_ns ? own : actor->virtual_ns;
+    return actor->ripe.places[model] != 0 || own > actor->virtual_ns ? own : actor->virtual_ns;
 }
 
 void actor_turn_update(rlx_actor_t *actor, uint32_t model)
@@ -58,11 +53,13 @@ static void stand(rlx_actor_t *actor, uint32_t model, uint64_t virtual_ns)
 
 void actor_turn_charge(rlx_actor_t *actor, uint32_t model, uint64_t expected_ns)
 {
-    uint64_t own = actor->models[model].virtual_ns;
+    actor_model_t *served = &actor->models[model];
 
-    if (own > actor->virtual_ns)
-        actor->virtual_ns = own;
-    stand(actor, model, actor_add(own, expected_ns));
+    if (served->virtual_ns > actor->virtual_ns)
+        actor->virtual_ns = served->virtual_ns;
+    else
+        served->virtual_ns = start_ns(actor, model);
+    stand(actor, model, actor_add(served->virtual_ns, expected_ns));
 }
 
 void actor_turn_correct(rlx_actor_t *actor, uint32_t model, uint64_t expected_ns, uint64_t busy_ns)
@@ -71,6 +68,9 @@ void actor_turn_correct(rlx_actor_t *actor, uint32_t model, uint64_t expected_ns
     uint64_t charged = expected_ns < own ? own - expected_ns : 0;
 
     stand(actor, model, actor_add(charged, busy_ns));
+    /* Whoever comes now must not stand behind one that competes and got less than it was charged. */
+    if (actor->ripe.places[model] != 0 && actor->models[model].virtual_ns < actor->virtual_ns)
+        actor->virtual_ns = actor->models[model].virtual_ns;
 }
 
 static uint64_t smaller(uint64_t a, uint64_t b)
