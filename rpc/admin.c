@@ -1,8 +1,6 @@
 /* Methods and their messages as tables; field numbers are those of proto/oip.proto. */
 #include "rpc/admin.h"
 
-#include <stdint.h>
-
 #include "proto/wire.h"
 #include "rpc/message_json.h"
 

@@ -4,6 +4,8 @@
 #ifndef RLX_RPC_ADMIN_H
 #define RLX_RPC_ADMIN_H
 
+#include <stdint.h>
+
 #include "base/diag.h"
 #include "base/text.h"
 
