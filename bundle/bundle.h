@@ -71,6 +71,7 @@ typedef struct rlx_bundle rlx_bundle_t;
 enum {
     RLX_BUNDLE_NO_STAMP = 1u << 0,  /* hash the constants even if a stamp vouches for them; leave no stamp */
     RLX_BUNDLE_SKIP_CODE = 1u << 1, /* for inspection: no code object is picked, any machine will do */
+    RLX_BUNDLE_VOUCHED = 1u << 2,   /* the caller vouches for this file (its own copy, hashed before): as if a stamp did */
 };
 
 /* Opens, verifies and maps. Constants are hashed by up to `RLX_BUNDLE_HASHERS` threads, or skipped when RLX_CACHE_DIR holds a stamp of the

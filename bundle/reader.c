@@ -246,7 +246,7 @@ static rlx_status_t rest_check(rlx_bundle_t *bundle, unsigned flags, rlx_diag_t 
 {
     bool stamps = (flags & RLX_BUNDLE_NO_STAMP) == 0;
 
-    bundle->stamped = stamps && rlx_bundle_stamp_holds(bundle->fd, bundle->header.manifest_digest);
+    bundle->stamped = (flags & RLX_BUNDLE_VOUCHED) != 0 || (stamps && rlx_bundle_stamp_holds(bundle->fd, bundle->header.manifest_digest));
     if (bundle->stamped)
         return RLX_OK;
     for (int i = 0; i < bundle->manifest.n_segments; i++) {
