@@ -85,17 +85,17 @@ GEMM_INLINE void gemm_tile_start(int rows, int blocks, gemm_v16 acc[GEMM_ROWS][4
 }
 
 /* A segment ends: `adds` for every one but the first. */
-GEMM_INLINE void gemm_tile_end(int rows, int blocks, gemm_v16 acc[GEMM_ROWS][4], const gemm_tile_t *t, int adds)
+GEMM_INLINE void gemm_tile_end(int rows, int blocks, gemm_v16 acc[GEMM_ROWS][4], float *c, int64_t ldc, int adds)
 {
-    float *c = t->c;
+    const float *total = c;
 
     if (adds)
-        GEMM_UNROLL for (int r = 0; r < rows; r++)
+        GEMM_UNROLL for (int r = 0; r < rows; r++, total += ldc)
             GEMM_UNROLL for (int j = 0; j < blocks; j++)
-                acc[r][j] = *(const gemm_v16 *)(c + r * t->ldc + 16 * j) + acc[r][j];
-    GEMM_UNROLL for (int r = 0; r < rows; r++)
+                acc[r][j] = *(const gemm_v16 *)(total + 16 * j) + acc[r][j];
+    GEMM_UNROLL for (int r = 0; r < rows; r++, c += ldc)
         GEMM_UNROLL for (int j = 0; j < blocks; j++)
-            *(gemm_v16 *)(c + r * t->ldc + 16 * j) = acc[r][j];
+            *(gemm_v16 *)(c + 16 * j) = acc[r][j];
 }
 
 GEMM_INLINE void gemm_tile_run(int rows, int blocks, const gemm_tile_t *t)
@@ -104,7 +104,7 @@ GEMM_INLINE void gemm_tile_run(int rows, int blocks, const gemm_tile_t *t)
     const float *a[(GEMM_ROWS + 2) / 3];
     const float *b = t->b, *from = t->init;
     const char *prefetch = t->prefetch;
-    int64_t lda = t->lda, ldb = t->ldb, left = t->k, step = t->prefetch_step;
+    int64_t lda = t->lda, ldb = t->ldb, ldc = t->ldc, left = t->k, step = t->prefetch_step;
     int groups = (rows + 2) / 3;
 
     GEMM_UNROLL for (int g = 0; g < groups; g++)
@@ -129,7 +129,7 @@ GEMM_INLINE void gemm_tile_run(int rows, int blocks, const gemm_tile_t *t)
             GEMM_UNROLL for (int g = 0; g < groups; g++)
                 a[g] += 1;
         }
-        gemm_tile_end(rows, blocks, acc, t, from == NULL);
+        gemm_tile_end(rows, blocks, acc, t->c, ldc, from == NULL);
         from = NULL;
     } while (left > 0);
 }
