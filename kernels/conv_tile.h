@@ -30,7 +30,7 @@ typedef struct conv_tile {
     const float *start;   /* 16 floats per output block that every pixel starts from, or NULL: start from +0, add the sums to y */
     float *y;
     int64_t y_pixel, y_block;
-    const float *prefetch; /* walks by prefetch_step floats every fourth channel; w_step apart like w: the next chunk of weights */
+    const float *prefetch; /* walks by prefetch_step floats every fourth channel; w_step apart like w: the next segment's weights */
     int64_t prefetch_step;
     const float *residual; /* laid out like y, added at the end; or NULL */
     int clamp;             /* then the result is kept in [lo, hi] */
