@@ -140,12 +140,69 @@ static void convolutions_are_cut_every_8_units(void **state)
     }
 }
 
+/* One row, kernel 3, stride 2: ceil(3 / 2) = 2 cells, so a segment is 4 blocks, whether an output meets one cell or two. */
+static void transposed_convolutions_count_cells_by_stride(void **state)
+{
+    enum { CHANNELS = 150, IN = 4, KERNEL = 3, STRIDE = 2, COLUMNS = (IN - 1) * STRIDE + KERNEL };
+    float *x = kernel_floats(CHANNELS * IN), *w = kernel_floats(CHANNELS * KERNEL), bias[1] = {0.5f}, y[COLUMNS], expected[COLUMNS];
+    rlx_conv_transpose_plain_params_t p = {.dtype = 1, .batch = 1, .group = 1, .channels = CHANNELS, .outputs = 1,
+        .window = {.in = {1, 1, IN}, .out = {1, 1, COLUMNS}, .kernel = {1, 1, KERNEL}, .stride = {1, 1, STRIDE}, .dilation = {1, 1, 1}}};
+
+    (void)state;
+    for (int o = 0; o < COLUMNS; o++) {
+        float total = 0;
+
+        for (int first = 0; first < CHANNELS; first += 64) {
+            float segment = first == 0 ? bias[0] : 0;
+
+            for (int block = first; block < first + 64 && block < CHANNELS; block += 16)
+                for (int k = o % STRIDE; k < KERNEL; k += STRIDE)
+                    for (int c = block, i = (o - k) / STRIDE; c < block + 16 && c < CHANNELS; c++)
+                        segment = fmaf(o >= k && i < IN ? x[c * IN + i] : 0, w[c * KERNEL + k], segment);
+            total = first == 0 ? segment : total + segment;
+        }
+        expected[o] = total;
+    }
+    for (int i = 0; i < n_builds; i++) {
+        kernel_run(&builds[i], RLX_K_conv_transpose_plain, (rlx_operand_t[]){{.base = x}, {.base = w}, {.base = bias}},
+                   &(rlx_operand_t){.base = y}, &p, 1, 16 * COLUMNS);
+        expect_same(y, expected, COLUMNS);
+    }
+    free(x);
+    free(w);
+}
+
+static void without_offsets_a_deformable_convolution_is_a_convolution(void **state)
+{
+    enum { CHANNELS = 100, SIZE = 5, KERNEL = 2, CELLS = KERNEL * KERNEL, SIDE = SIZE - KERNEL + 1, OUTPUTS = SIDE * SIDE };
+    float *x = kernel_floats(CHANNELS * SIZE * SIZE), *w = kernel_floats(CHANNELS * CELLS), bias[1] = {0.5f}, y[OUTPUTS], expected[OUTPUTS];
+    float offsets[2 * CELLS * OUTPUTS] = {0};
+    rlx_conv_window_t window = {.in = {1, SIZE, SIZE}, .out = {1, SIDE, SIDE}, .kernel = {1, KERNEL, KERNEL}, .stride = {1, 1, 1},
+                                .dilation = {1, 1, 1}};
+    rlx_conv_plain_params_t plain = {.dtype = 1, .batch = 1, .group = 1, .channels = CHANNELS, .outputs = 1, .window = window};
+    rlx_deform_conv_params_t deform = {.dtype = 1, .batch = 1, .group = 1, .channels = CHANNELS, .outputs = 1, .offset_group = 1,
+                                       .window = window};
+
+    (void)state;
+    kernel_run(&builds[0], RLX_K_conv_plain, (rlx_operand_t[]){{.base = x}, {.base = w}, {.base = bias}}, &(rlx_operand_t){.base = expected},
+               &plain, SIDE, 16 * SIDE);
+    for (int i = 0; i < n_builds; i++) {
+        kernel_run(&builds[i], RLX_K_deform_conv, (rlx_operand_t[]){{.base = x}, {.base = w}, {.base = offsets}, {.base = bias}, {.base = NULL}},
+                   &(rlx_operand_t){.base = y}, &deform, SIDE, 0);
+        expect_same(y, expected, OUTPUTS);
+    }
+    free(x);
+    free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_cut_every_128),
         cmocka_unit_test(a_recurrence_goes_on_from_the_total_of_x),
         cmocka_unit_test(convolutions_are_cut_every_8_units),
+        cmocka_unit_test(transposed_convolutions_count_cells_by_stride),
+        cmocka_unit_test(without_offsets_a_deformable_convolution_is_a_convolution),
     };
 
     return cmocka_run_group_tests_name("chain", tests, find_builds, NULL);
