@@ -1,6 +1,6 @@
 /* Blocking of the fast convolutions. See ir/conv_blocking.h.
  *
- * A block's gathered input should stay in the second-level cache beside a chunk of weights; small maps stay whole, so that large
+ * A block's gathered input should stay in the second-level cache beside a segment's weights; small maps stay whole, so that large
  * weights pass once; and there should be enough pieces for a few threads. */
 #include "ir/conv_blocking.h"
 

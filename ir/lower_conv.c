@@ -28,7 +28,7 @@ static rlx_status_t lower_plain(rlx_builder_t *builder, const rlx_op_t *op, rlx_
     rlx_conv_geometry_t g = rlx_conv_geometry_of(graph, op);
     rlx_kernel_id_t kernel = op->kind == RLX_OP_conv ? RLX_K_conv_plain : RLX_K_conv_transpose_plain;
     rlx_step_t *step = rlx_step_begin(builder, op, kernel, RLX_WORDS(rlx_conv_plain_params_t));
-    rlx_expr_t scratch = rlx_expr_mul(graph->exprs, g.out[g.rank - 1], rlx_expr_const(graph->exprs, 8));
+    rlx_expr_t scratch = rlx_expr_mul(graph->exprs, g.out[g.rank - 1], rlx_expr_const(graph->exprs, 16));
 
     rlx_step_in(step, op->in[0]);
     rlx_step_in(step, op->in[1]);

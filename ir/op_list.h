@@ -9,8 +9,13 @@
  * `family` names ir/shape_<family>.c (shape rule) and ir/lower_<family>.c (lowering to kernels).
  *
  * Order of reductions (part of the definition; kernels obey it bit for bit):
- *   chain    one fma chain per output, starting from the bias (or +0): for conv: input channel block of 16, kernel row, kernel column,
- *            channel inside the block; for matmul: k ascending. Padded taps are +0 factors and take part; channels past C do not exist.
+ *   chain    the products of an output in order, cut into segments (kernels/segment.h). The first segment is an fma chain that starts
+ *            from the bias (or +0); a later one is an fma chain that starts from +0 and at its end is added: total = total + segment.
+ *            conv, conv_transpose, deform_conv: input channel block of 16 (inside the group), kernel depth, row, column, channel inside
+ *            the block; a segment is max(1, 8 / cells) blocks, where cells is the kernel's cells, for conv_transpose the product over the
+ *            axes of ceil(kernel / stride). Padded taps are +0 factors and take part; channels past C do not exist.
+ *            matmul, einsum: k (the summed labels, the last fastest) ascending; a segment is 128 products. lstm, gru, rnn: two matmuls, x
+ *            then h, the second from the total of the first.
  *   lanes16  16 partial chains, element i (logical row-major index inside the reduced set) in chain i mod 16, each starting from the
  *            identity; then the tree l[j] = l[j] op l[j+8], +4, +2, +1.
  *   serial   ascending logical index.

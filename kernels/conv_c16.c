@@ -3,12 +3,11 @@
  * Same bits as conv_plain: the order per output is the register tile's (conv_tile.h); everything here only decides what is near. One
  * tile of work is a block of output rows times a range of output-channel blocks. Its input rows are first gathered into scratch
  * (conv_gather.h), so that padding, stride and dilation are gone from the inner loops and neighbouring outputs read neighbouring
- * pixels; a 1x1 convolution of stride 1 reads its input in place. Then, for each one or two output blocks, for each chunk of weights
- * that fits the first cache, all pixels pass. */
+ * pixels; a 1x1 convolution of stride 1 reads its input in place. Then, for each one or two output blocks, for each segment of the chain
+ * (its weights fit the first cache), all pixels pass. */
 #include "kernels/conv_gather.h"
 #include "kernels/conv_tile.h"
-
-#define CHUNK_UNITS (16 / CONV_TILE_BLOCKS) /* a unit is 16 channels of one kernel cell: 1 KiB of weights per output block */
+#include "kernels/segment.h"
 
 typedef struct conv_work {
     const rlx_conv_c16_params_t *p;
@@ -21,8 +20,8 @@ typedef struct conv_work {
     int64_t w_block;           /* floats of weights per output block */
 } conv_work_t;
 
-/* All pixels of one chunk. `tile` has the chunk's weights; `share` tiles together prefetch the next one. */
-static void chunk_run(const conv_work_t *work, conv_tile_t *tile, int64_t nb, const float *next, float *y, int last)
+/* All pixels of one segment. `tile` has the segment's weights; the first four tiles together prefetch the next ones. */
+static void segment_run(const conv_work_t *work, conv_tile_t *tile, int64_t nb, const float *next, float *y, int last)
 {
     int64_t runs = work->source.flat ? 1 : work->rows, width = work->p->window.out[2];
     int64_t pixels = work->source.flat ? work->rows * width : width;
@@ -56,7 +55,7 @@ static void blocks_run(const conv_work_t *work, int64_t block, int64_t nb)
 {
     const rlx_conv_window_t *win = &work->p->window;
     int64_t full = work->channels / 16, tail = work->channels % 16, taps = work->source.taps;
-    int64_t chunk = CHUNK_UNITS / taps > 1 ? CHUNK_UNITS / taps : 1, plane = win->out[1] * win->out[2] * 16;
+    int64_t step = rlx_segment_blocks_conv(win), blocks = (work->channels + 15) / 16, plane = win->out[1] * win->out[2] * 16;
     const float *w = work->w + block * work->w_block;
     conv_tile_t tile = {.tap = work->source.tap, .taps = taps, .block_step = work->source.block_step, .w_step = work->w_block,
                         .y_pixel = 16, .y_block = plane, .lo = work->finish->lo, .hi = work->finish->hi};
@@ -64,16 +63,16 @@ static void blocks_run(const conv_work_t *work, int64_t block, int64_t nb)
 
     for (int64_t i = 0; i < 16 * nb; i++)
         start[i] = work->bias != NULL ? work->bias[block * 16 + i] : 0;
-    for (int64_t c = 0; c == 0 || c < full; c += chunk) {
-        int last = c + chunk >= full;
+    for (int64_t c = 0; c < blocks; c += step) {
+        int last = c + step >= blocks;
 
-        tile.blocks = last ? full - c : chunk;
+        tile.blocks = last ? full - c : step;
         tile.tail = last ? tail : 0;
         tile.clamp = last && work->finish->clamp;
         tile.x = work->source.x + c * work->source.block_step;
         tile.w = w + c * taps * 256;
         tile.start = c == 0 ? start : NULL;
-        chunk_run(work, &tile, nb, last ? w + nb * work->w_block : tile.w + chunk * taps * 256, work->y + block * plane, last);
+        segment_run(work, &tile, nb, last ? w + nb * work->w_block : tile.w + step * taps * 256, work->y + block * plane, last);
     }
 }
 

@@ -4,6 +4,7 @@
  * Weights of the blend: (1 - fh)(1 - fw), (1 - fh) fw, fh (1 - fw), fh fw, added in that order. The chain of an output is
  * conv_plain's. f32 (f64 for f64), one rounding at the end. One tile is one row of the output. */
 #include "kernels/number.h"
+#include "kernels/segment.h"
 #include "kernels/window.h"
 
 typedef struct deform_place {
@@ -60,18 +61,26 @@ static int64_t operand_at(const rlx_deform_conv_params_t *p, int64_t n, int64_t 
         int64_t per_group = p->channels / p->group;                                                                                  \
         return value_##suffix(p->dtype, at->args->in[1].base, (at->o * per_group + c) * p->window.kernel[1] * p->window.kernel[2] + cell); \
     }                                                                                                                                \
-    static A output_##suffix(const deform_place_t *at)                                                                               \
+    static A segment_##suffix(const deform_place_t *at, A acc, int64_t begin, int64_t end)                                           \
     {                                                                                                                                \
         const rlx_deform_conv_params_t *p = at->p;                                                                                   \
         const int64_t *kernel = p->window.kernel;                                                                                    \
         int64_t per_group = p->channels / p->group, first = at->o / (p->outputs / p->group) * per_group;                             \
-        A acc = at->args->in[3].base != NULL ? value_##suffix(p->dtype, at->args->in[3].base, at->o) : 0;                            \
-        for (int64_t block = 0; block < per_group; block += 16)                                                                      \
+        for (int64_t block = begin; block < end; block += 16)                                                                        \
             for (int64_t cell = 0; cell < kernel[1] * kernel[2]; cell++)                                                             \
-                for (int64_t c = block; c < block + 16 && c < per_group; c++)                                                        \
-                    acc = fma(tap_##suffix(at, first + c, cell / kernel[2], cell % kernel[2]),                                       \
-                              weight_##suffix(at, c, cell), acc);                                                              \
+                for (int64_t c = block; c < block + 16 && c < end; c++)                                                              \
+                    acc = fma(tap_##suffix(at, first + c, cell / kernel[2], cell % kernel[2]), weight_##suffix(at, c, cell), acc);   \
         return acc;                                                                                                                  \
+    }                                                                                                                                \
+    static A output_##suffix(const deform_place_t *at)                                                                               \
+    {                                                                                                                                \
+        const rlx_deform_conv_params_t *p = at->p;                                                                                   \
+        int64_t per_group = p->channels / p->group, step = 16 * rlx_segment_blocks_conv(&p->window);                                 \
+        A total = at->args->in[3].base != NULL ? value_##suffix(p->dtype, at->args->in[3].base, at->o) : 0;                          \
+        total = segment_##suffix(at, total, 0, step < per_group ? step : per_group);                                                 \
+        for (int64_t c = step; c < per_group; c += step)                                                                             \
+            total += segment_##suffix(at, 0, c, c + step < per_group ? c + step : per_group);                                        \
+        return total;                                                                                                                \
     }
 DEFORM_DEFINE(float, f32, rlx_number_load_f32, __builtin_fmaf)
 DEFORM_DEFINE(double, f64, rlx_number_load_f64, __builtin_fma)

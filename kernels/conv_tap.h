@@ -74,6 +74,17 @@ static inline void conv_acc_start(int64_t dtype, void *acc, int64_t n, const voi
     }
 }
 
+/* total = total + segment: the end of a segment after the first. */
+static inline void conv_acc_join(int64_t dtype, void *total, const void *segment, int64_t n)
+{
+    if (dtype == RLX_KD_F64)
+        for (int64_t i = 0; i < n; i++)
+            ((double *)total)[i] += ((const double *)segment)[i];
+    else
+        for (int64_t i = 0; i < n; i++)
+            ((float *)total)[i] += ((const float *)segment)[i];
+}
+
 static inline void conv_acc_store(int64_t dtype, const void *acc, int64_t n, void *y, int64_t y_at)
 {
     if (dtype == RLX_KD_F64)

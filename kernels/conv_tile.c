@@ -20,9 +20,13 @@ VEC16_INLINE void conv_tile_channel(int n, int nb, vec16_t acc[][2], const float
 
 VEC16_INLINE void tile_finish(int n, int nb, const conv_tile_t *t, vec16_t acc[][2])
 {
-    const float *residual = t->residual;
+    const float *residual = t->residual, *total = t->y;
     float *y = t->y;
 
+    if (t->start == NULL)
+        VEC16_UNROLL for (int p = 0; p < n; p++, total += t->y_pixel)
+            VEC16_UNROLL for (int j = 0; j < nb; j++)
+                acc[p][j] = vec16_load(total + j * t->y_block) + acc[p][j];
     if (residual != NULL)
         VEC16_UNROLL for (int p = 0; p < n; p++, residual += t->y_pixel)
             VEC16_UNROLL for (int j = 0; j < nb; j++)
@@ -47,11 +51,9 @@ VEC16_INLINE void conv_tile_run(int n, int nb, const conv_tile_t *t)
             VEC16_UNROLL for (int p = 0; p < n; p++)
                 acc[p][j] = vec16_load(t->start + j * 16);
     } else {
-        const float *y = t->y;
-
-        VEC16_UNROLL for (int p = 0; p < n; p++, y += t->y_pixel)
+        VEC16_UNROLL for (int p = 0; p < n; p++)
             VEC16_UNROLL for (int j = 0; j < nb; j++)
-                acc[p][j] = vec16_load(y + j * t->y_block);
+                acc[p][j] = (vec16_t){0};
     }
     for (int64_t b = 0; b < t->blocks; b++, x += t->block_step)
         VEC16_NO_UNROLL for (int64_t k = 0; k < t->taps; k++) {

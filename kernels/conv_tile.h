@@ -1,7 +1,7 @@
 /* The register tile of the direct convolutions: n pixels x nb blocks of 16 output channels, all in registers while the reduction runs.
  *
- * Invariant: every output takes one fma per (input block, kernel cell, channel of the block), in that order, whatever the tile and
- * however the input blocks are cut into chunks (a chunk starts from what the last one stored). Pixels lie 16 floats apart, so one
+ * Invariant: every output takes one fma per (input block, kernel cell, channel of the block), in that order, whatever the tile. A call is
+ * one segment (kernels/segment.h) of the input blocks; totals rest in y between calls. Pixels lie 16 floats apart, so one
  * pointer serves all. 512-bit targets: up to 14 pixels x 32 channels or 28 x 16; others: up to 6 x 16. Body: conv_tile.c. */
 #ifndef RLX_KERNELS_CONV_TILE_H
 #define RLX_KERNELS_CONV_TILE_H
@@ -27,10 +27,10 @@ typedef struct conv_tile {
     int64_t tail;         /* channels of one further block, 0 to 15 */
     const float *w;       /* [block][tap][channel][16] */
     int64_t w_step;       /* floats between output blocks */
-    const float *start;   /* 16 floats per output block that every pixel starts from, or NULL: start from y */
+    const float *start;   /* 16 floats per output block that every pixel starts from, or NULL: start from +0, add the sums to y */
     float *y;
     int64_t y_pixel, y_block;
-    const float *prefetch; /* walks by prefetch_step floats every fourth channel; w_step apart like w: the next chunk of weights */
+    const float *prefetch; /* walks by prefetch_step floats every fourth channel; w_step apart like w: the next segment's weights */
     int64_t prefetch_step;
     const float *residual; /* laid out like y, added at the end; or NULL */
     int clamp;             /* then the result is kept in [lo, hi] */

@@ -4,10 +4,11 @@
  * Same bits as conv_transpose_plain. With oh + pad = q * stride + r, output rows of one remainder r form a convolution of stride 1
  * over the kernel rows kh with kh * dilation = d * stride + r, reading input row q - d; columns alike. One tile is a block of q rows
  * times a range of output-channel blocks; the input rows are gathered once with their padding, then every remainder pair runs the
- * register tile over them. Weights: per output block the remainder pairs in row-major order, each as RLX_LAYOUT_CONV_16I16O of its own
+ * register tile over them, segment by segment. Weights: per output block the remainder pairs in row-major order, each as RLX_LAYOUT_CONV_16I16O of its own
  * kernel cells. */
 #include "kernels/conv_gather.h"
 #include "kernels/conv_tile.h"
+#include "kernels/segment.h"
 
 typedef struct transpose_axis {
     int64_t first, count; /* q of the first output cell; how many q there are */
@@ -65,25 +66,67 @@ static int64_t taps_of(const transpose_work_t *work, int64_t rh, int64_t rw)
     return taps;
 }
 
-/* One output row of one remainder pair: columns ow = (q * stride + rw - pad) inside the output. */
-static void row_run(const transpose_work_t *work, conv_tile_t *tile, int64_t nb, int64_t row, int64_t rw, float *y_row)
+/* One remainder pair, one segment of the chain, `nb` output blocks. */
+typedef struct transpose_pass {
+    const transpose_work_t *work;
+    conv_tile_t tile;
+    int64_t nb, rh, rw;
+    const float *x; /* first input block of the segment */
+    int last;       /* segment */
+} transpose_pass_t;
+
+/* One output row: columns ow = (q * stride + rw - pad) inside the output. */
+static void row_run(transpose_pass_t *pass, int64_t row, float *y_row)
 {
+    const transpose_work_t *work = pass->work;
     const rlx_conv_window_t *w = &work->p->window;
-    int64_t lo, hi, first = work->w.first * w->stride[2] + rw - w->pad[2];
+    int64_t lo, hi, first = work->w.first * w->stride[2] + pass->rw - w->pad[2];
 
     rlx_window_range(first, w->stride[2], w->out[2], work->w.count, &lo, &hi);
     if (lo >= hi)
         return;
-    int64_t tiles = conv_tile_count(hi - lo, nb), at = lo;
+    int64_t tiles = conv_tile_count(hi - lo, pass->nb), at = lo;
 
     for (int64_t i = 0; i < tiles; i++) {
         int64_t n = (hi - lo) / tiles + (i < (hi - lo) % tiles);
 
-        tile->x = work->x + (row * work->pitch + at) * 16;
-        tile->y = y_row + (first + at * w->stride[2]) * 16;
-        tile->residual = conv_finish_residual(work->finish, tile->y);
-        rlx_conv_tile_run(n, nb, tile);
+        pass->tile.x = pass->x + (row * work->pitch + at) * 16;
+        pass->tile.y = y_row + (first + at * w->stride[2]) * 16;
+        pass->tile.residual = pass->last ? conv_finish_residual(work->finish, pass->tile.y) : NULL;
+        rlx_conv_tile_run(n, pass->nb, &pass->tile);
         at += n;
+    }
+}
+
+static void rows_run(transpose_pass_t *pass, float *y)
+{
+    const transpose_work_t *work = pass->work;
+    const rlx_conv_window_t *win = &work->p->window;
+
+    for (int64_t row = 0; row < work->rows; row++) {
+        int64_t oh = (work->q + row) * win->stride[1] + pass->rh - win->pad[1];
+
+        if (oh >= 0 && oh < win->out[1])
+            row_run(pass, row, y + oh * win->out[2] * 16);
+    }
+}
+
+/* All segments of a remainder pair, whose weights start at w. */
+static void pair_run(transpose_pass_t *pass, const float *w, const float *start, float *y)
+{
+    const transpose_work_t *work = pass->work;
+    int64_t full = work->channels / 16, tail = work->channels % 16, blocks = (work->channels + 15) / 16;
+    int64_t step = rlx_segment_blocks_transpose(&work->p->window);
+
+    for (int64_t c = 0; c < blocks; c += step) {
+        pass->last = c + step >= blocks;
+        pass->x = work->x + c * work->block_step;
+        pass->tile.w = pass->tile.prefetch = w + c * pass->tile.taps * 256;
+        pass->tile.blocks = pass->last ? full - c : step;
+        pass->tile.tail = pass->last ? tail : 0;
+        pass->tile.clamp = pass->last && work->finish->clamp;
+        pass->tile.start = c == 0 ? start : NULL;
+        rows_run(pass, y);
     }
 }
 
@@ -101,25 +144,19 @@ static void rows_finish(const transpose_work_t *work, float *y)
 static void blocks_run(const transpose_work_t *work, int64_t nb, const float *w, int64_t w_block, const float *start, float *y)
 {
     const rlx_conv_window_t *win = &work->p->window;
-    conv_tile_t tile = {.tap = work->tap, .blocks = work->channels / 16, .tail = work->channels % 16, .block_step = work->block_step,
-                        .w = w,
-                        .w_step = w_block, .start = start, .y_pixel = win->stride[2] * 16, .y_block = win->out[1] * win->out[2] * 16,
-                            .prefetch = w,
-                        .clamp = work->finish->clamp, .lo = work->finish->lo, .hi = work->finish->hi};
+    transpose_pass_t pass = {.work = work, .nb = nb,
+                             .tile = {.tap = work->tap, .block_step = work->block_step, .w_step = w_block,
+                                      .y_pixel = win->stride[2] * 16, .y_block = win->out[1] * win->out[2] * 16,
+                                      .lo = work->finish->lo, .hi = work->finish->hi}};
 
-    for (int64_t rh = 0; rh < win->stride[1]; rh++)
-        for (int64_t rw = 0; rw < win->stride[2]; rw++) {
-            tile.taps = taps_of(work, rh, rw);
-            for (int64_t row = 0; row < work->rows; row++) {
-                int64_t oh = (work->q + row) * win->stride[1] + rh - win->pad[1];
-
-                if (oh >= 0 && oh < win->out[1])
-                    row_run(work, &tile, nb, row, rw, y + oh * win->out[2] * 16);
-            }
-            tile.w += tile.taps * work->channels * 16;
+    for (pass.rh = 0; pass.rh < win->stride[1]; pass.rh++)
+        for (pass.rw = 0; pass.rw < win->stride[2]; pass.rw++) {
+            pass.tile.taps = taps_of(work, pass.rh, pass.rw);
+            pair_run(&pass, w, start, y);
+            w += pass.tile.taps * work->channels * 16;
         }
     for (int64_t j = 0; j < nb; j++)
-        rows_finish(work, y + j * tile.y_block);
+        rows_finish(work, y + j * pass.tile.y_block);
 }
 
 RLX_KERNEL_ENTRY(conv_transpose_c16)

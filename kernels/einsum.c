@@ -2,6 +2,7 @@
  * the summed labels, the last fastest. Equations that are matrix products never get here (ir/einsum_lower.c). */
 #include "kernels/number.h"
 #include "kernels/params_matmul.h"
+#include "kernels/segment.h"
 
 typedef struct einsum_at {
     int64_t offset[RLX_EINSUM_OPERANDS];
@@ -46,33 +47,47 @@ static int sum_is_empty(const rlx_einsum_params_t *p)
 #define FMA_F64(a, b, c) __builtin_fma(a, b, c)
 #define FMA_INT(a, b, c) ((a) * (b) + (c))
 
-#define EINSUM_ELEMENT(type, suffix, fma)                                                                     \
-    static type element_##suffix(const rlx_kernel_args_t *args, int64_t dtype, int64_t index)                 \
-    {                                                                                                         \
-        const rlx_einsum_params_t *p = (const rlx_einsum_params_t *)args->param;                              \
-        int64_t sum[RLX_EINSUM_RANK] = {0};                                                                   \
-        type acc = 0, product, x = 0;                                                                           \
-        einsum_at_t at;                                                                                       \
-        place(p, index, &at);                                                                                 \
-        if (sum_is_empty(p))                                                                                  \
-            return 0;                                                                                         \
-        do {                                                                                                  \
-            rlx_number_load_##suffix(dtype, args->in[0].base, at.offset[0], 1, 1, &product);                  \
-            for (int o = 1; o < p->operands; o++) {                                                           \
-                rlx_number_load_##suffix(dtype, args->in[o].base, at.offset[o], 1, 1, &x);                    \
-                if (o + 1 < p->operands)                                                                      \
-                    product *= x;                                                                             \
-            }                                                                                                 \
-            acc = p->operands > 1 ? fma(product, x, acc) : acc + product;                                     \
-        } while (advance(p, sum, &at));                                                                       \
-        return acc;                                                                                           \
-    }                                                                                                         \
-    static void run_##suffix(const rlx_kernel_args_t *args, int64_t dtype, int64_t begin, int64_t end)        \
-    {                                                                                                         \
-        for (int64_t i = begin; i < end; i++) {                                                               \
-            type y = element_##suffix(args, dtype, i);                                                        \
-            rlx_number_store_##suffix(dtype, args->out[0].base, i, 1, 1, &y);                                 \
-        }                                                                                                     \
+#define EINSUM_ELEMENT(type, suffix, fma)                                                                                 \
+    /* One segment of the chain goes on from *acc; 0 when it was the last. */                                             \
+    static int segment_##suffix(const rlx_kernel_args_t *args, int64_t dtype, int64_t *sum, einsum_at_t *at, type *acc)   \
+    {                                                                                                                     \
+        const rlx_einsum_params_t *p = (const rlx_einsum_params_t *)args->param;                                          \
+        type product, x = 0;                                                                                              \
+        int more = 1;                                                                                                     \
+        for (int64_t k = 0; k < RLX_SEGMENT_K && more; k++) {                                                             \
+            rlx_number_load_##suffix(dtype, args->in[0].base, at->offset[0], 1, 1, &product);                             \
+            for (int o = 1; o < p->operands; o++) {                                                                       \
+                rlx_number_load_##suffix(dtype, args->in[o].base, at->offset[o], 1, 1, &x);                               \
+                if (o + 1 < p->operands)                                                                                  \
+                    product *= x;                                                                                         \
+            }                                                                                                             \
+            *acc = p->operands > 1 ? fma(product, x, *acc) : *acc + product;                                              \
+            more = advance(p, sum, at);                                                                                   \
+        }                                                                                                                 \
+        return more;                                                                                                      \
+    }                                                                                                                     \
+    static type element_##suffix(const rlx_kernel_args_t *args, int64_t dtype, int64_t index)                             \
+    {                                                                                                                     \
+        const rlx_einsum_params_t *p = (const rlx_einsum_params_t *)args->param;                                          \
+        int64_t sum[RLX_EINSUM_RANK] = {0};                                                                               \
+        type total = 0;                                                                                                   \
+        einsum_at_t at;                                                                                                   \
+        place(p, index, &at);                                                                                             \
+        if (sum_is_empty(p))                                                                                              \
+            return 0;                                                                                                     \
+        for (int more = segment_##suffix(args, dtype, sum, &at, &total); more;) {                                         \
+            type acc = 0;                                                                                                 \
+            more = segment_##suffix(args, dtype, sum, &at, &acc);                                                         \
+            total += acc;                                                                                                 \
+        }                                                                                                                 \
+        return total;                                                                                                     \
+    }                                                                                                                     \
+    static void run_##suffix(const rlx_kernel_args_t *args, int64_t dtype, int64_t begin, int64_t end)                    \
+    {                                                                                                                     \
+        for (int64_t i = begin; i < end; i++) {                                                                           \
+            type y = element_##suffix(args, dtype, i);                                                                    \
+            rlx_number_store_##suffix(dtype, args->out[0].base, i, 1, 1, &y);                                             \
+        }                                                                                                                 \
     }
 EINSUM_ELEMENT(float, f32, FMA_F32)
 EINSUM_ELEMENT(double, f64, FMA_F64)

@@ -1,10 +1,12 @@
 /* gemm: f32 matrix product, bit for bit matmul_plain. B is packed offline, or panel by panel into scratch.
  *
- * A call's tiles are cut into runs: neighbouring column tiles of one block of rows. A run goes over k in chunks of RLX_GEMM_K, partial
- * sums resting in C; inside a chunk over panels of B, which stay in L1 or L2 while all row tiles of the block pass over them; the next
+ * A call's tiles are cut into runs: neighbouring column tiles of one block of rows. A run goes over k in chunks of RLX_GEMM_K, totals
+ * resting in C; inside a chunk over panels of B, which stay in L1 or L2 while all row tiles of the block pass over them; the next
  * panel is prefetched meanwhile, spread evenly. Few rows (up to 3) stream B once, whole k, several column blocks side by side. */
 #include "kernels/epilogue.h"
 #include "kernels/gemm_pack.h"
+
+_Static_assert(RLX_GEMM_K % RLX_SEGMENT_K == 0, "a chunk of k is whole segments");
 
 typedef void gemm_tile_fn_t(const gemm_tile_t *tile);
 
@@ -37,6 +39,7 @@ static void tile_run(int64_t rows, int64_t blocks, const gemm_tile_t *tile)
         tile_run(6, 2, tile);
         rest.a += 6 * rest.lda;
         rest.c += 6 * rest.ldc;
+        rest.init += rest.init != NULL ? 6 * rest.init_step : 0;
         rest.prefetch = (const char *)rest.b;
         rest.prefetch_step = 0;
         tile_run(5, 2, &rest);
@@ -216,7 +219,8 @@ static void run_go(gemm_run_t *run)
     bool pack = run_packs_a(run);
     bool whole = run->rows <= 3 && run->p->packed && !pack;
     int64_t chunks = whole ? 1 : (shape->k + RLX_GEMM_K - 1) / RLX_GEMM_K;
-    int64_t depth = chunks > 1 ? ((shape->k + chunks - 1) / chunks + 15) & ~15 : shape->k;
+    int64_t segments = (shape->k + RLX_SEGMENT_K - 1) / RLX_SEGMENT_K;
+    int64_t depth = chunks > 1 ? (segments + chunks - 1) / chunks * RLX_SEGMENT_K : shape->k;
     int64_t k0 = 0;
 
     if (!pack)

@@ -1,13 +1,14 @@
 /* The register tile of all f32 products: R rows x NB blocks of 16 columns, over k ascending.
  *
- * Invariant: c[r][j] takes part in exactly one fma per k, in ascending order, whatever the tile: so bits depend neither on the tile nor
- * on how k is cut into chunks (a chunk starts from what the last one stored). A is row-major with stride `lda` and column stride 1; B is
+ * Invariant: c[r][j] takes part in exactly one fma per k, in ascending order, and segments end at the same k (kernels/segment.h), whatever
+ * the tile: so bits depend neither on the tile nor on how k is cut into chunks, as long as chunks are whole segments. Totals rest in C
+ * while a segment runs. A is row-major with stride `lda` and column stride 1; B is
  * packed [16-column block][k][16], blocks `ldb` floats apart. 512-bit targets use 14 x 32 (28 accumulators), others 6 x 16 (12).
  * Included by gemm*.c and the recurrent kernels. */
 #ifndef RLX_KERNELS_GEMM_TILE_H
 #define RLX_KERNELS_GEMM_TILE_H
 
-#include "kernels/abi.h"
+#include "kernels/segment.h"
 
 #define GEMM_INLINE static inline __attribute__((always_inline))
 
@@ -37,7 +38,8 @@ GEMM_INLINE gemm_v16 gemm_fma(gemm_v16 a, gemm_v16 b, gemm_v16 c)
 #endif
 }
 
-/* What a tile call reads and writes. `init`: 16*NB floats to start every row from, or NULL: start from C.
+/* What a tile call reads and writes. `init`: 16*NB floats per row, `init_step` apart, that the first segment starts from; NULL: k goes on
+ * with a later segment, which starts from +0 and is added to C.
  * `prefetch` walks by `prefetch_step` bytes (at most 64) every fourth k: the next panel of B, spread over the row tiles. */
 typedef struct gemm_tile {
     const float *a;
@@ -47,6 +49,7 @@ typedef struct gemm_tile {
     float *c;
     int64_t ldc;
     const float *init;
+    int64_t init_step;
     int64_t k;
     const char *prefetch;
     int64_t prefetch_step;
@@ -73,38 +76,62 @@ GEMM_INLINE void gemm_tile_step(
     }
 }
 
+/* A segment starts. */
+GEMM_INLINE void gemm_tile_start(int rows, int blocks, gemm_v16 acc[GEMM_ROWS][4], const float *from, int64_t step)
+{
+    GEMM_UNROLL for (int r = 0; r < rows; r++)
+        GEMM_UNROLL for (int j = 0; j < blocks; j++)
+            acc[r][j] = from ? *(const gemm_v16 *)(from + r * step + 16 * j) : gemm_splat(0);
+}
+
+/* A segment ends: `adds` for every one but the first. */
+GEMM_INLINE void gemm_tile_end(int rows, int blocks, gemm_v16 acc[GEMM_ROWS][4], float *c, int64_t ldc, int adds)
+{
+    const float *total = c;
+
+    if (adds)
+        GEMM_UNROLL for (int r = 0; r < rows; r++, total += ldc)
+            GEMM_UNROLL for (int j = 0; j < blocks; j++)
+                acc[r][j] = *(const gemm_v16 *)(total + 16 * j) + acc[r][j];
+    GEMM_UNROLL for (int r = 0; r < rows; r++, c += ldc)
+        GEMM_UNROLL for (int j = 0; j < blocks; j++)
+            *(gemm_v16 *)(c + 16 * j) = acc[r][j];
+}
+
 GEMM_INLINE void gemm_tile_run(int rows, int blocks, const gemm_tile_t *t)
 {
     gemm_v16 acc[GEMM_ROWS][4];
     const float *a[(GEMM_ROWS + 2) / 3];
-    const float *b = t->b;
+    const float *b = t->b, *from = t->init;
     const char *prefetch = t->prefetch;
-    int64_t lda = t->lda, ldb = t->ldb, k = t->k, step = t->prefetch_step;
+    int64_t lda = t->lda, ldb = t->ldb, ldc = t->ldc, left = t->k, step = t->prefetch_step;
     int groups = (rows + 2) / 3;
 
     GEMM_UNROLL for (int g = 0; g < groups; g++)
         a[g] = t->a + 3 * g * lda;
-    GEMM_UNROLL for (int r = 0; r < rows; r++)
-        GEMM_UNROLL for (int j = 0; j < blocks; j++)
-            acc[r][j] = t->init ? *(const gemm_v16 *)(t->init + 16 * j) : *(const gemm_v16 *)(t->c + r * t->ldc + 16 * j);
-    for (; k >= 4; k -= 4) {
-        GEMM_UNROLL for (int i = 0; i < 4; i++)
-            gemm_tile_step(rows, blocks, acc, a, lda, b, ldb, i);
-        __builtin_prefetch(prefetch, 0, 2);
-        prefetch += step;
-        b += 64;
-        GEMM_UNROLL for (int g = 0; g < groups; g++)
-            a[g] += 4;
-    }
-    for (; k > 0; k--) {
-        gemm_tile_step(rows, blocks, acc, a, lda, b, ldb, 0);
-        b += 16;
-        GEMM_UNROLL for (int g = 0; g < groups; g++)
-            a[g] += 1;
-    }
-    GEMM_UNROLL for (int r = 0; r < rows; r++)
-        GEMM_UNROLL for (int j = 0; j < blocks; j++)
-            *(gemm_v16 *)(t->c + r * t->ldc + 16 * j) = acc[r][j];
+    do {
+        int64_t k = left < RLX_SEGMENT_K ? left : RLX_SEGMENT_K;
+
+        left -= k;
+        gemm_tile_start(rows, blocks, acc, from, t->init_step);
+        for (; k >= 4; k -= 4) {
+            GEMM_UNROLL for (int i = 0; i < 4; i++)
+                gemm_tile_step(rows, blocks, acc, a, lda, b, ldb, i);
+            __builtin_prefetch(prefetch, 0, 2);
+            prefetch += step;
+            b += 64;
+            GEMM_UNROLL for (int g = 0; g < groups; g++)
+                a[g] += 4;
+        }
+        for (; k > 0; k--) {
+            gemm_tile_step(rows, blocks, acc, a, lda, b, ldb, 0);
+            b += 16;
+            GEMM_UNROLL for (int g = 0; g < groups; g++)
+                a[g] += 1;
+        }
+        gemm_tile_end(rows, blocks, acc, t->c, ldc, from == NULL);
+        from = NULL;
+    } while (left > 0);
 }
 
 #endif

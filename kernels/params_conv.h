@@ -15,7 +15,7 @@ typedef struct rlx_conv_window {
 /* conv_plain, conv_transpose_plain. In: x, w, bias or absent, the epilogue's tensors. Out: y. Row-major. channels and outputs
  * count all groups.
  * dtype F32, F64, F16, BF16. Tiles: batch * outputs * out depth * out height (one row of the output).
- * Scratch: 8 bytes per output column. */
+ * Scratch: 16 bytes per output column. */
 typedef struct rlx_conv_plain_params {
     int64_t dtype, batch, group, channels, outputs;
     rlx_conv_window_t window;

@@ -9,7 +9,8 @@
 #define RLX_MATMUL_BATCH 6
 #define RLX_MATMUL_COLUMNS 256 /* of a tile of matmul_plain */
 
-/* C[batch][m][n] = chain of fma over k ascending of A[batch][m][k] * B[batch][k][n], starting from bias[n], or +0 without one.
+/* C[batch][m][n] = chain of fma over k ascending of A[batch][m][k] * B[batch][k][n], starting from bias[n], or +0 without one, in
+ * segments of RLX_SEGMENT_K (kernels/segment.h).
  * Batch axes come first to last; unused ones have extent 1. */
 typedef struct rlx_matmul_shape {
     int64_t m, n, k;
@@ -30,7 +31,7 @@ typedef struct rlx_matmul_plain_params {
  * and b_col are unused. Tiles: batch x m_blocks x ceil(ceil(n / 16) / n_tile), columns fastest; rows are split evenly over m_blocks
  * blocks of at most RLX_GEMM_ROWS. Scratch: RLX_GEMM_SCRATCH. */
 #define RLX_GEMM_ROWS 192
-#define RLX_GEMM_K 384         /* depth of a chunk of k */
+#define RLX_GEMM_K 384         /* depth of a chunk of k: whole segments (kernels/segment.h) */
 #define RLX_GEMM_LDA (RLX_GEMM_K + 16)
 #define RLX_GEMM_PANEL 4       /* 16-column blocks of a panel of B, at most */
 #define RLX_GEMM_SCRATCH ((RLX_GEMM_ROWS * RLX_GEMM_LDA + RLX_GEMM_K * 16 * RLX_GEMM_PANEL) * 4)
@@ -41,8 +42,8 @@ typedef struct rlx_gemm_params {
     rlx_epilogue_params_t epilogue; /* residuals have the shape and strides of C */
 } rlx_gemm_params_t;
 
-/* einsum: in the operands; out C, row-major. Each output is one chain over the summed labels, the last fastest, from +0: fma(p, x, acc)
- * with x the last operand and p the product of the others, left to right (one operand: acc + x). Unused labels have extent 1. strides[o]
+/* einsum: in the operands; out C, row-major. Each output is a chain over the summed labels, the last fastest, from +0, in segments of
+ * RLX_SEGMENT_K products: fma(p, x, acc) with x the last operand and p the product of the others, left to right (one operand: acc + x). Unused labels have extent 1. strides[o]
  * are operand o's, by output label and by summed label. Tiles: ceil(count / RLX_EINSUM_TILE). */
 #define RLX_EINSUM_RANK 8
 #define RLX_EINSUM_OPERANDS 16

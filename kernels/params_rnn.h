@@ -1,7 +1,8 @@
 /* Parameter blocks of the rnn family: lstm, gru and rnn share one block and one body.
  *
- * Gates: lstm i o f c, gru z r h, rnn i. Preactivation of a gate, per output one chain: (Wb + Rb, rounded once; +0 without B), then
- * x[k] * W[.][k] with k ascending, then h[k] * R[.][k] with k ascending; gru with linear_before_reset keeps h * R of gate h apart: that
+ * Gates: lstm i o f c, gru z r h, rnn i. Preactivation of a gate, per output: (Wb + Rb, rounded once; +0 without B), then
+ * x[k] * W[.][k] with k ascending, then h[k] * R[.][k] with k ascending, each a product as matmul's: the first segment goes on from what
+ * there is, later ones are added (kernels/segment.h); gru with linear_before_reset keeps h * R of gate h apart: that
  * chain starts from Rb, the one of x from Wb. Peepholes enter after both, by fma. Then clip, then the activation; the cell state is not
  * clipped (neither does ONNX Runtime).
  *

@@ -1,5 +1,5 @@
-/* rnn_fast: f32 recurrences whose input projection was computed before, for all steps at once, by gemm. Bit for bit rnn_plain: a chain
- * stops after x and goes on over h. A tile walks the steps of up to RLX_RNN_FAST_ROWS batch items of one direction together, so that a
+/* rnn_fast: f32 recurrences whose input projection was computed before, for all steps at once, by gemm. Bit for bit rnn_plain: the
+ * total after x is where the first segment over h starts. A tile walks the steps of up to RLX_RNN_FAST_ROWS batch items of one direction together, so that a
  * step reads the packed R once for all of them; items shorter than the longest wait with their state. */
 #include <string.h>
 
@@ -56,13 +56,14 @@ static void recur(const walk_t *w, int64_t first, int64_t count, const float *h,
 {
     int64_t n = w->p->cell.hidden, blocks = w->padded / 16 * count;
     const float *r = (const float *)w->args->in[IN_R].base + (w->direction * w->gates + first) * w->padded * n;
-    gemm_tile_t tile = {.a = h, .lda = w->padded, .b = r, .ldb = n * 16, .c = acc, .ldc = ldc, .k = n, .prefetch = (const char *)h};
+    gemm_tile_t tile = {.a = h, .lda = w->padded, .b = r, .ldb = n * 16, .c = acc, .ldc = ldc, .init = acc, .init_step = ldc, .k = n, .prefetch = (const char *)h};
 
     while (blocks > 0) {
         int64_t done = tile_wide(w->rows, &tile, blocks);
         blocks -= done;
         tile.b += done * tile.ldb;
         tile.c += done * 16;
+        tile.init += done * 16;
     }
 }
 

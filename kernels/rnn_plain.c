@@ -3,11 +3,21 @@
  * outputs and leave the state alone. */
 #include "kernels/number.h"
 #include "kernels/rnn_cell.h"
+#include "kernels/segment.h"
 
 enum { IN_X, IN_W, IN_R, IN_B, IN_LENGTHS, IN_H, IN_C, IN_P };
 enum { OUT_Y, OUT_H, OUT_C };
 
-#define RNN_PLAIN(T, suffix, fma)                                                                                            \
+/* A row vector x and a matrix W of rows of `width`. */
+typedef struct factor {
+    int64_t x_dtype; /* the state's is the type it computes in */
+    const void *x, *w;
+    int64_t x_at, width;
+} factor_t;
+
+static int64_t min_of(int64_t a, int64_t b) { return a < b ? a : b; }
+
+#define RNN_PLAIN(T, suffix, state_dtype, fma)                                                                               \
     typedef struct walk_##suffix {                                                                                           \
         const rlx_kernel_args_t *args;                                                                                       \
         const rlx_rnn_cell_t *cell;                                                                                          \
@@ -16,24 +26,40 @@ enum { OUT_Y, OUT_H, OUT_C };
         int64_t direction, item, state; /* state: element offset of this tile's row in initial and final states */           \
     } walk_##suffix##_t;                                                                                                     \
                                                                                                                              \
-    /* acc[j] = fma(x, W[(row + j) * width + k], acc[j]) for j < n. */                                                       \
-    static void tap_##suffix(const walk_##suffix##_t *w, int operand, int64_t row, int64_t n, int64_t width, int64_t k, T x, T *acc) \
+    /* acc[j] takes the products of x[k] and W[at + j * width + k], k in [k_begin, k_end), for j < n <= RLX_NUMBER_RUN. */   \
+    static void segment_##suffix(                                                                                            \
+        const walk_##suffix##_t *w, const factor_t *f, int64_t at, int64_t n, int64_t k_begin, int64_t k_end, T *acc)        \
     {                                                                                                                        \
-        T column[RLX_NUMBER_RUN];                                                                                            \
+        T column[RLX_NUMBER_RUN], x;                                                                                         \
+        for (int64_t k = k_begin; k < k_end; k++) {                                                                          \
+            rlx_number_load_##suffix(f->x_dtype, f->x, f->x_at + k, 1, 1, &x);                                               \
+            rlx_number_load_##suffix(w->cell->dtype, f->w, at + k, f->width, n, column);                                     \
+            for (int64_t j = 0; j < n; j++)                                                                                  \
+                acc[j] = fma(x, column[j], acc[j]);                                                                          \
+        }                                                                                                                    \
+    }                                                                                                                        \
+                                                                                                                             \
+    /* The product of x and rows [row, row + n) of W, in segments; the first goes on from total. */                          \
+    static void product_##suffix(const walk_##suffix##_t *w, const factor_t *f, int64_t row, int64_t n, T *total)            \
+    {                                                                                                                        \
         for (int64_t j = 0; j < n; j += RLX_NUMBER_RUN) {                                                                    \
-            int64_t run = n - j < RLX_NUMBER_RUN ? n - j : RLX_NUMBER_RUN;                                                   \
-            rlx_number_load_##suffix(w->cell->dtype, w->args->in[operand].base, (row + j) * width + k, width, run, column);  \
-            for (int64_t i = 0; i < run; i++)                                                                                \
-                acc[j + i] = fma(x, column[i], acc[j + i]);                                                                  \
+            int64_t run = min_of(n - j, RLX_NUMBER_RUN), at = (row + j) * f->width;                                          \
+            segment_##suffix(w, f, at, run, 0, min_of(RLX_SEGMENT_K, f->width), total + j);                                  \
+            for (int64_t k = RLX_SEGMENT_K; k < f->width; k += RLX_SEGMENT_K) {                                              \
+                T acc[RLX_NUMBER_RUN] = {0};                                                                                 \
+                segment_##suffix(w, f, at, run, k, min_of(k + RLX_SEGMENT_K, f->width), acc);                                \
+                for (int64_t i = 0; i < run; i++)                                                                            \
+                    total[j + i] += acc[i];                                                                                  \
+            }                                                                                                                \
         }                                                                                                                    \
     }                                                                                                                        \
                                                                                                                              \
     /* The h chain of gates [first, first + count). */                                                                       \
-    static void recur_##suffix(const walk_##suffix##_t *w, int64_t first, int64_t count, const T *h, T *acc)                 \
+    static void recur_##suffix(const walk_##suffix##_t *w, int64_t first, int64_t count, const T *h, T *total)               \
     {                                                                                                                        \
         int64_t n = w->cell->hidden, row = (w->direction * rnn_gates(w->cell) + first) * n;                                  \
-        for (int64_t k = 0; k < n; k++)                                                                                      \
-            tap_##suffix(w, IN_R, row, count * n, n, k, h[k], acc);                                                          \
+        factor_t f = {.x_dtype = state_dtype, .x = h, .w = w->args->in[IN_R].base, .width = n};                              \
+        product_##suffix(w, &f, row, count * n, total);                                                                      \
     }                                                                                                                        \
                                                                                                                              \
     static void load_bias_##suffix(const walk_##suffix##_t *w, int64_t gate, int recurrent, T *to)                           \
@@ -64,13 +90,12 @@ enum { OUT_Y, OUT_H, OUT_C };
     {                                                                                                                        \
         const rlx_rnn_cell_t *cell = w->cell;                                                                                \
         int64_t n = cell->hidden, gates = rnn_gates(cell), x_at = t * cell->x_step + w->item * cell->x_batch;                \
-        T *pre = w->unit.pre, x;                                                                                             \
+        factor_t f = {.x_dtype = cell->dtype, .x = w->args->in[IN_X].base, .x_at = x_at, .w = w->args->in[IN_W].base,        \
+            .width = cell->input};                                                                                           \
+        T *pre = w->unit.pre;                                                                                                \
         for (int64_t i = 0; i < gates * n; i++)                                                                              \
             pre[i] = w->bias[i];                                                                                             \
-        for (int64_t k = 0; k < cell->input; k++) {                                                                          \
-            rlx_number_load_##suffix(cell->dtype, w->args->in[IN_X].base, x_at + k, 1, 1, &x);                               \
-            tap_##suffix(w, IN_W, w->direction * gates * n, gates * n, cell->input, k, x, pre);                              \
-        }                                                                                                                    \
+        product_##suffix(w, &f, w->direction * gates * n, gates * n, pre);                                                   \
         recur_##suffix(w, 0, cell->kind == RLX_RNN_GRU ? 2 : gates, w->unit.h, pre);                                         \
         if (cell->kind == RLX_RNN_LSTM) {                                                                                    \
             rnn_lstm_finish_##suffix(&w->unit);                                                                              \
@@ -130,8 +155,8 @@ enum { OUT_Y, OUT_H, OUT_C };
         store_##suffix(&w, OUT_H, w.state, w.unit.h);                                                                        \
         store_##suffix(&w, OUT_C, w.state, w.unit.c);                                                                        \
     }
-RNN_PLAIN(float, f32, __builtin_fmaf)
-RNN_PLAIN(double, f64, __builtin_fma)
+RNN_PLAIN(float, f32, RLX_KD_F32, __builtin_fmaf)
+RNN_PLAIN(double, f64, RLX_KD_F64, __builtin_fma)
 
 RLX_KERNEL_ENTRY(rnn_plain)
 {

@@ -341,6 +341,31 @@ static void transpose_has_the_bits_of_plain(void **state)
     }
 }
 
+/* Channels of a group on both sides of the ends of segments. */
+static void many_segments_have_the_bits_of_plain(void **state)
+{
+    static const struct { int64_t c, kernel, stride; bool transposed; } sizes[] = {
+        {112, 1, 1, false}, {127, 1, 1, false}, {128, 1, 1, false}, {129, 1, 1, false}, {144, 1, 2, false}, {255, 1, 1, false},
+        {257, 1, 1, false}, {400, 1, 1, false}, {40, 3, 1, false}, {48, 3, 2, false}, {65, 2, 1, false}, {96, 2, 1, false},
+        {33, 4, 1, false}, {130, 3, 1, true}, {130, 3, 2, true}, {70, 2, 2, true}, {257, 2, 2, true}, {300, 1, 2, true}, {65, 4, 3, true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        int64_t k = sizes[i].kernel, s = sizes[i].stride;
+        conv_case_t t = {.kind = sizes[i].transposed ? RLX_OP_conv_transpose : RLX_OP_conv, .rank = 2, .n = 1, .c = sizes[i].c,
+                         .o = 5 + kernel_random(40), .group = 1, .in = {5 + k, 14 + k}, .kernel = {k, k}, .stride = {s, s},
+                         .dilation = {1, 1}, .bias = i % 4 != 0, .n_steps = (int)(i % 3)};
+
+        if (!sizes[i].transposed && k > 1)
+            t.pad[0] = t.pad[1] = t.pad[2] = t.pad[3] = 1;
+        case_check(&t);
+        t = (conv_case_t){.kind = t.kind, .rank = 2, .n = 1, .c = 2 * ((sizes[i].c + 15) / 16 * 16), .o = 32, .group = 2,
+                          .in = {t.in[0], t.in[1]}, .kernel = {k, k}, .stride = {s, s}, .dilation = {1, 1}, .bias = true};
+        case_check(&t);
+    }
+}
+
 static void pools_have_the_bits_of_plain(void **state)
 {
     (void)state;
@@ -362,6 +387,7 @@ int main(void)
         cmocka_unit_test(first_layer_has_the_bits_of_plain),
         cmocka_unit_test(depthwise_has_the_bits_of_plain),
         cmocka_unit_test(transpose_has_the_bits_of_plain),
+        cmocka_unit_test(many_segments_have_the_bits_of_plain),
         cmocka_unit_test(pools_have_the_bits_of_plain),
     };
 

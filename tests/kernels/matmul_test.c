@@ -24,10 +24,9 @@ static int64_t pick_extent(void)
     return kind == 0 ? 1 : kind == 1 ? 180 + kernel_random(60) : kind == 2 ? 1 + kernel_random(6) : 1 + kernel_random(40);
 }
 
-static product_t random_product(void)
+static product_t product_of(int64_t k)
 {
-    int64_t m = pick_extent(), n = 1 + kernel_random(kernel_random(3) ? 90 : 4),
-            k = kernel_random(5) ? kernel_random(70) : 300 + kernel_random(900);
+    int64_t m = pick_extent(), n = 1 + kernel_random(kernel_random(3) ? 90 : 4);
     product_t p = {.packed = kernel_random(2), .bias = kernel_random(2)};
     bool ta = kernel_random(3) == 0, tb = kernel_random(2) && !p.packed, tc = kernel_random(6) == 0;
 
@@ -82,9 +81,12 @@ static void gemm_check(
 
 static void gemm_has_the_bits_of_matmul_plain(void **state)
 {
+    static const int64_t ends[] = {127, 128, 129, 256, 257, 384, 385, 700}; /* of segments and of chunks of k */
+
     (void)state;
-    for (int round = 0; round < 60; round++) {
-        product_t p = random_product();
+    for (int round = 0; round < 100; round++) {
+        bool at_end = round % 5 > 2;
+        product_t p = product_of(at_end ? ends[kernel_random(8)] : round % 5 == 2 ? 300 + kernel_random(900) : kernel_random(70));
         int64_t batches = p.shape.batch[2] * p.shape.batch[5], count = p.c * batches;
         float *a = kernel_floats(p.a * batches), *b = kernel_floats(p.b * p.shape.batch[5]), *bias = kernel_floats(p.shape.n),
               *c = kernel_floats(count);
@@ -169,7 +171,7 @@ static void half_rounds_once(void **state)
 
 static void einsum_of_a_product_has_the_bits_of_matmul_plain(void **state)
 {
-    enum { M = 7, N = 5, K = 23 };
+    enum { M = 7, N = 5, K = 279 };
     float *a = kernel_floats(M * K), *b = kernel_floats(K * N), c[M * N], d[M * N];
     rlx_matmul_plain_params_t p = {
         .shape =
