@@ -39,7 +39,8 @@ typedef struct rlx_rpc_limits {
     uint64_t message_bytes_max;    /* one request message; above: RESOURCE_EXHAUSTED with both numbers, the connection survives */
     uint64_t output_bytes_max;     /* unsent bytes of one connection before its reads pause */
     uint32_t window_bytes;         /* stream and connection flow-control windows */
-    uint32_t handshake_ms;         /* from accept to the first full request headers; then closed */
+    uint32_t handshake_ms;         /* from accept to the peer's HTTP/2 SETTINGS (TLS included); then closed. After it idle_ms bounds, and
+                                    * stall_ms a header block that does not end */
     uint32_t idle_ms;              /* a connection without calls; 0: for ever */
     uint32_t stall_ms;             /* a message that makes no progress; DEADLINE_EXCEEDED */
     uint32_t keepalive_ms;         /* PING to silent peers with calls open; 0: never */
@@ -57,6 +58,7 @@ extern const rlx_rpc_limits_t rlx_rpc_limits_default;
     X(flood_resets, "connections closed for reset floods") X(flood_control, "connections closed for floods of control frames") \
     X(stalls, "messages that made no progress in time") X(cancelled, "calls cancelled by the client") \
     X(deadlines, "calls past their deadline") X(h2_errors, "connections closed for HTTP/2 errors") X(reads, "read calls") \
+    X(output_full, "calls refused: the peer does not read its answers") \
     X(writes, "write calls") X(read_bytes, "bytes read") X(write_bytes, "bytes written") X(http_connections, "connections handed to HTTP/1.1")
 typedef struct rlx_rpc_counters {
 #define RLX_RPC_COUNTER(id, help) uint64_t id;

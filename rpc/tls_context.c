@@ -1,0 +1,85 @@
+/* What all TLS connections share: certificate, key, client CA, ALPN. TLS 1.2 and 1.3; of 1.2 only what HTTP/2 allows. */
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpc/tls_internal.h"
+
+/* The newest entry of OpenSSL's error queue, which is emptied. */
+static const char *reason(void)
+{
+    unsigned long error = ERR_peek_last_error();
+    const char *text = ERR_reason_error_string(error);
+
+    ERR_clear_error();
+    return text != NULL ? text : "no reason given";
+}
+
+/* h2 where the client offers it, else http/1.1; a client that offers neither, but offers something, is refused. */
+static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_bytes, const unsigned char *in, unsigned bytes, void *context)
+{
+    static const unsigned char ours[] = "\x02h2\x08http/1.1";
+
+    (void)ssl;
+    (void)context;
+    return SSL_select_next_proto((unsigned char **)(uintptr_t)out, out_bytes, ours, sizeof ours - 1, in, bytes) == OPENSSL_NPN_NEGOTIATED
+               ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+static rlx_status_t client_ca_load(SSL_CTX *context, const char *path, rlx_diag_t *diag)
+{
+    static const unsigned char session_context[] = "rlx";
+    STACK_OF(X509_NAME) *names = SSL_load_client_CA_file(path);
+
+    if (names == NULL || SSL_CTX_load_verify_locations(context, path, NULL) != 1) {
+        sk_X509_NAME_pop_free(names, X509_NAME_free);
+        return rlx_fail(diag, RLX_E_TLS, "client CA %s: %s", path, reason());
+    }
+    SSL_CTX_set_client_CA_list(context, names);
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+    SSL_CTX_set_session_id_context(context, session_context, sizeof session_context - 1);
+    return RLX_OK;
+}
+
+static rlx_status_t context_load(SSL_CTX *context, const rlx_rpc_tls_t *options, rlx_diag_t *diag)
+{
+    SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20");
+    SSL_CTX_set_options(context, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_alpn_select_cb(context, on_alpn, NULL);
+    if (SSL_CTX_use_certificate_chain_file(context, options->certificate) != 1)
+        return rlx_fail(diag, RLX_E_TLS, "certificate %s: %s", options->certificate, reason());
+    if (SSL_CTX_use_PrivateKey_file(context, options->key, SSL_FILETYPE_PEM) != 1)
+        return rlx_fail(diag, RLX_E_TLS, "key %s: %s", options->key, reason());
+    if (SSL_CTX_check_private_key(context) != 1)
+        return rlx_fail(diag, RLX_E_TLS, "key %s does not belong to certificate %s", options->key, options->certificate);
+    return options->client_ca == NULL ? RLX_OK : client_ca_load(context, options->client_ca, diag);
+}
+
+rlx_status_t rlx_rpc_tls_create(const rlx_rpc_tls_t *options, rlx_rpc_tls_context_t **out_context, rlx_diag_t *diag)
+{
+    rlx_rpc_tls_context_t *context = calloc(1, sizeof *context);
+    rlx_status_t status;
+
+    if (context == NULL || (context->ssl = SSL_CTX_new(TLS_server_method())) == NULL || (context->bio = rlx_rpc_tls_bio_method()) == NULL) {
+        if (context != NULL)
+            rlx_rpc_tls_destroy(context);
+        return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for TLS");
+    }
+    ERR_clear_error();
+    status = context_load(context->ssl, options, diag);
+    if (status != RLX_OK)
+        rlx_rpc_tls_destroy(context);
+    else
+        *out_context = context;
+    return status;
+}
+
+void rlx_rpc_tls_destroy(rlx_rpc_tls_context_t *context)
+{
+    SSL_CTX_free(context->ssl);
+    BIO_meth_free(context->bio);
+    free(context);
+}
