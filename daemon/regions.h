@@ -12,6 +12,7 @@
 #include "base/diag.h"
 
 #define RLX_REGIONS_MAX 4096 /* when full: RESOURCE_EXHAUSTED */
+#define RLX_REGION_NAME_MAX 256 /* of names and keys, in bytes with the NUL */
 
 typedef struct rlx_regions rlx_regions_t;
 typedef struct rlx_region rlx_region_t;
@@ -21,9 +22,12 @@ void rlx_regions_destroy(rlx_regions_t *regions);
 /* shm_open(key); bytes [offset, offset + bytes) of the object become the region. */
 rlx_status_t rlx_regions_add_system(rlx_regions_t *regions, const char *name, const char *key, uint64_t offset, uint64_t bytes,
                                     rlx_diag_t *diag);
-/* Moves `fd`, which must be a memfd sealed against shrinking and growing. `owner`: regions of one Unix connection go when it ends. */
+/* Moves `fd` (also on failure), which must be a memfd sealed against shrinking and growing, and not against writing. `owner`: regions of one
+ * Unix connection go when it ends. */
 rlx_status_t rlx_regions_add_memfd(rlx_regions_t *regions, const char *name, int fd, uint64_t owner, rlx_diag_t *diag);
 rlx_status_t rlx_regions_remove(rlx_regions_t *regions, const char *name, rlx_diag_t *diag); /* system ones by name */
+/* A memfd of this owner; those of others are unknown to it. */
+rlx_status_t rlx_regions_remove_owned(rlx_regions_t *regions, const char *name, uint64_t owner, rlx_diag_t *diag);
 void rlx_regions_remove_system(rlx_regions_t *regions);                                       /* all that are not in use */
 void rlx_regions_remove_owner(rlx_regions_t *regions, uint64_t owner); /* at once, or when their last user ends */
 
