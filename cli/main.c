@@ -6,15 +6,21 @@
 #include "cli/version.h"
 
 static const rlx_verb_t *const verbs[] = {
-    &rlx_verb_init, &rlx_verb_compile, &rlx_verb_infer, &rlx_verb_bench, &rlx_verb_dump, &rlx_verb_explain,
+    &rlx_verb_init, &rlx_verb_compile, &rlx_verb_run, &rlx_verb_infer, &rlx_verb_bench, &rlx_verb_dump, &rlx_verb_explain,
 };
 #define N_VERBS (sizeof verbs / sizeof *verbs)
+
+/* Verbs of later versions: named, so that nobody looks for a spelling mistake. */
+static const char *const later[] = {"verify", "validate", "keygen", "sign", "bundle", "nodes"};
+/* This program under another name is a verb. */
+static const char *const programs[][2] = {{"rlx-ir-dump", "dump"}, {"rlx-ir-validate", "validate"}};
 
 static const char overview[] =
     "rlx compiles a trained model once, offline, into one file of native code (a bundle), and runs it:\n"
     "\n"
     "  rlx compile --model model.onnx --target x86_64 --output model.rlxb\n"
     "  rlx infer model.rlxb --input in.npz --output out.npz\n"
+    "  rlx run --model model.rlxb --port 8080              serves it (Open Inference Protocol, gRPC and REST)\n"
     "\n"
     "Verbs:\n";
 
@@ -47,6 +53,15 @@ static int usage_fail(const char *format, const char *text)
     return RLX_EXIT_USAGE;
 }
 
+/* Says that there is no such verb, or not yet. */
+static int verb_refuse(const char *name)
+{
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        if (strcmp(later[i], name) == 0)
+            return usage_fail("rlx %s comes with a later version; this one does not have it", name);
+    return usage_fail(name[0] == '-' ? "unknown option %s" : "there is no verb '%s'", name);
+}
+
 static int help_run(const char *name)
 {
     const rlx_verb_t *verb = name != NULL ? verb_find(name) : NULL;
@@ -54,7 +69,7 @@ static int help_run(const char *name)
     if (name == NULL)
         overview_print(stdout);
     else if (verb == NULL)
-        return usage_fail("there is no verb '%s'", name);
+        return verb_refuse(name);
     else
         fputs(verb->help, stdout);
     return RLX_EXIT_DONE;
@@ -87,10 +102,24 @@ static int verb_run(const rlx_verb_t *verb, int argc, char **argv)
     return diag.code == RLX_E_USAGE ? RLX_EXIT_USAGE : RLX_EXIT_REFUSED;
 }
 
+/* The verb that this program's name stands for, or NULL. */
+static const char *program_verb(const char *program)
+{
+    const char *slash = strrchr(program, '/'), *name = slash != NULL ? slash + 1 : program;
+
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        if (strcmp(programs[i][0], name) == 0)
+            return programs[i][1];
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
+    const char *named = argc > 0 ? program_verb(argv[0]) : NULL;
     const rlx_verb_t *verb;
 
+    if (named != NULL)
+        return verb_find(named) != NULL ? verb_run(verb_find(named), argc, argv) : verb_refuse(named);
     if (argc < 2) {
         overview_print(stderr);
         return RLX_EXIT_USAGE;
@@ -103,6 +132,6 @@ int main(int argc, char **argv)
         return help_run(argc > 2 ? argv[2] : NULL);
     verb = verb_find(argv[1]);
     if (verb == NULL)
-        return usage_fail(argv[1][0] == '-' ? "unknown option %s" : "there is no verb '%s'", argv[1]);
+        return verb_refuse(argv[1]);
     return verb_run(verb, argc - 1, argv + 1);
 }

@@ -1,0 +1,197 @@
+/* The compile cache: bundles named after everything that went into them.
+ *
+ * External data is found in the model's bytes: its key "location" with the path behind it. Where that key stands in any other form than
+ * writers use, the model is compiled without the cache, so that what was not understood cannot be stale. At most ENTRIES_MAX bundles are
+ * kept; the oldest go. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/digest.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/compile_job.h"
+
+#define ENTRIES_MAX 64
+#define KEY_BYTES_MAX ((size_t)1 << 20)
+
+/* One line of the key: what, and the digest of a file's bytes ("absent" where it cannot be read: then the compiler will say why). */
+static void key_file(rlx_text_t *key, const char *what, const char *path)
+{
+    uint8_t digest[RLX_BLAKE2B_BYTES];
+    char hex[2 * RLX_BLAKE2B_BYTES + 1] = "absent";
+    struct stat info;
+    rlx_bytes_t file;
+
+    if (stat(path, &info) == 0 && S_ISREG(info.st_mode) && rlx_file_map(path, &file, NULL) == RLX_OK) {
+        rlx_digest_blake2b(file.data, file.bytes, digest);
+        rlx_digest_hex(digest, sizeof digest, hex);
+        rlx_file_unmap(&file);
+    }
+    rlx_text_printf(key, "%s %s\n", what, hex);
+}
+
+/* The location's text behind its key: tag 0x12, length (one or two bytes), bytes. False: in another form. */
+static bool location_read(const uint8_t *at, const uint8_t *end, char *out, size_t bytes)
+{
+    size_t n;
+
+    if (end - at < 3 || at[0] != 0x12)
+        return false;
+    n = at[1] < 0x80 ? at[1] : (size_t)(at[1] & 0x7f) | (size_t)at[2] << 7;
+    at += at[1] < 0x80 ? 2 : 3;
+    if (n == 0 || n >= bytes || n > (size_t)(end - at) || memchr(at, 0, n) != NULL)
+        return false;
+    memcpy(out, at, n);
+    out[n] = '\0';
+    return true;
+}
+
+/* Adds the external files of the model; false where there may be some that were not understood. */
+static bool key_external(rlx_text_t *key, const char *model, const rlx_bytes_t *file)
+{
+    static const uint8_t mark[] = "\x0a\x08location";
+    const uint8_t *at = file->data, *end = at + file->bytes;
+    int folder = strrchr(model, '/') != NULL ? (int)(strrchr(model, '/') - model) + 1 : 0;
+    char location[4096], last[4096] = "", *path = NULL;
+
+    while ((at = memmem(at, (size_t)(end - at), mark, sizeof mark - 1)) != NULL) {
+        at += sizeof mark - 1;
+        if (!location_read(at, end, location, sizeof location))
+            return false;
+        if (strcmp(location, last) == 0) /* tensors of one file stand together */
+            continue;
+        strcpy(last, location);
+        if (location[0] == '/' || strstr(location, "..") != NULL)
+            continue; /* the compiler refuses it */
+        if (asprintf(&path, "%.*s%s", folder, model, location) < 0)
+            return false;
+        rlx_text_printf(key, "%s ", location);
+        key_file(key, "external", path);
+        free(path);
+    }
+    return true;
+}
+
+/* The digest of everything, in hexadecimal; "" where the model cannot be cached. */
+static rlx_status_t key_make(const rlx_compile_job_t *job, char out_hex[2 * RLX_BLAKE2B_BYTES + 1], rlx_diag_t *diag)
+{
+    uint8_t digest[RLX_BLAKE2B_BYTES];
+    rlx_bytes_t file;
+    rlx_text_t key;
+    bool whole;
+
+    out_hex[0] = '\0';
+    RLX_TRY(rlx_file_map(job->model, &file, diag));
+    rlx_text_init(&key, KEY_BYTES_MAX);
+    rlx_text_puts(&key, "rlx compile cache 1\n");
+    key_file(&key, "program", "/proc/self/exe");
+    rlx_digest_blake2b(file.data, file.bytes, digest);
+    rlx_text_puts(&key, "model ");
+    rlx_text_add(&key, digest, sizeof digest);
+    whole = key_external(&key, job->model, &file);
+    for (int i = 0; i < job->n_recorded; i++)
+        rlx_text_printf(&key, "option %s %s\n", job->recorded[i].key, job->recorded[i].value);
+    rlx_file_unmap(&file);
+    if (whole && !key.full) {
+        rlx_digest_blake2b(key.data, key.bytes, digest);
+        rlx_digest_hex(digest, sizeof digest, out_hex);
+    }
+    rlx_text_fini(&key);
+    return RLX_OK;
+}
+
+/* The folder of bundles in the cache. Owned by the caller. */
+static rlx_status_t cache_folder(char **out_folder, rlx_diag_t *diag)
+{
+    const char *own = getenv("RLX_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int n;
+
+    if (own != NULL && own[0] != '\0')
+        n = asprintf(out_folder, "%s/bundles", own);
+    else if (xdg != NULL && xdg[0] == '/')
+        n = asprintf(out_folder, "%s/rlx/bundles", xdg);
+    else if (home != NULL && home[0] == '/')
+        n = asprintf(out_folder, "%s/.cache/rlx/bundles", home);
+    else {
+        rlx_fail(diag, RLX_E_FILE_WRITE, "there is no folder for compiled models: neither RLX_CACHE_DIR nor HOME is set");
+        return rlx_diag_hint(diag, "Set RLX_CACHE_DIR, or compile the model with `rlx compile` and name the bundle.");
+    }
+    if (n < 0)
+        return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
+    return rlx_cli_folder_make(*out_folder, diag);
+}
+
+static int entry_filter(const struct dirent *entry)
+{
+    size_t n = strlen(entry->d_name);
+
+    return n > 5 && strcmp(entry->d_name + n - 5, ".rlxb") == 0;
+}
+
+/* Removes the oldest entry while there are too many. What cannot be removed stays. */
+static void cache_trim(const char *folder)
+{
+    struct dirent **names;
+    int n = scandir(folder, &names, entry_filter, NULL), oldest = -1;
+    struct timespec oldest_time = {0};
+    struct stat info;
+    char path[4096];
+
+    for (int i = 0; i < n; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name);
+        if (stat(path, &info) == 0 && (oldest < 0 || info.st_mtim.tv_sec < oldest_time.tv_sec)) {
+            oldest = i;
+            oldest_time = info.st_mtim;
+        }
+    }
+    if (n > ENTRIES_MAX && oldest >= 0) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[oldest]->d_name);
+        (void)unlink(path);
+    }
+    for (int i = 0; i < n; i++)
+        free(names[i]);
+    if (n >= 0)
+        free(names);
+}
+
+static bool entry_good(const char *path)
+{
+    rlx_bundle_t *bundle;
+
+    if (access(path, R_OK) != 0 || rlx_bundle_open(path, RLX_BUNDLE_SKIP_CODE, &bundle, NULL) != RLX_OK)
+        return false;
+    rlx_bundle_close(bundle);
+    return true;
+}
+
+rlx_status_t rlx_compile_cached(const rlx_compile_job_t *job, char **out_path, rlx_diag_t *diag)
+{
+    char hex[2 * RLX_BLAKE2B_BYTES + 1], *folder = NULL, *path = NULL;
+    rlx_compile_figures_t figures;
+    rlx_status_t status;
+
+    RLX_TRY(key_make(job, hex, diag));
+    RLX_TRY(cache_folder(&folder, diag));
+    if (asprintf(&path, "%s/%s%ld.rlxb", folder, hex[0] != '\0' ? hex : "uncached-", hex[0] != '\0' ? 0L : (long)getpid()) < 0) {
+        free(folder);
+        return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
+    }
+    status = RLX_OK;
+    if (hex[0] == '\0' || !entry_good(path)) {
+        fprintf(stderr, "compiling %s\n", job->model);
+        status = rlx_compile_job_run(job, path, &figures, diag);
+        cache_trim(folder);
+    }
+    free(folder);
+    if (status == RLX_OK)
+        *out_path = path;
+    else
+        free(path);
+    return status;
+}

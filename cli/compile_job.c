@@ -1,0 +1,179 @@
+/* ONNX in, bundle out. The bundle's bytes depend on the model, the options recorded in it and this program's version, on nothing else. */
+#include "cli/compile_job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "kernels/abi.h"
+#include "kernels/image.h"
+
+void rlx_compile_job_init(rlx_compile_job_t *out_job) { *out_job = (rlx_compile_job_t){.target = "x86_64", .options.opt_level = 3}; }
+
+static rlx_status_t job_record(rlx_compile_job_t *job, const char *key, const char *value, rlx_diag_t *diag)
+{
+    if (job->n_recorded == RLX_BUNDLE_OPTIONS_MAX)
+        return rlx_fail(diag, RLX_E_USAGE, "more than %d options", RLX_BUNDLE_OPTIONS_MAX);
+    job->recorded[job->n_recorded++] = (rlx_bundle_option_t){key, value};
+    return RLX_OK;
+}
+
+static rlx_status_t target_check(const char *target, rlx_diag_t *diag)
+{
+    if (strcmp(target, "x86_64") == 0)
+        return RLX_OK;
+    rlx_fail(diag, RLX_E_USAGE, "target '%s' is not supported by this version", target);
+    return rlx_diag_hint(diag, "Supported: x86_64 (AVX2 and AVX-512 code in one bundle, chosen when it is loaded).");
+}
+
+static rlx_status_t target_apply(rlx_compile_job_t *job, const char *text, rlx_diag_t *diag)
+{
+    job->target = text;
+    return target_check(text, diag);
+}
+
+static rlx_status_t level_apply(rlx_compile_job_t *job, const char *text, rlx_diag_t *diag)
+{
+    int64_t level;
+
+    RLX_TRY(rlx_cli_int("--opt-level", text, 1, 3, &level, diag));
+    job->options.opt_level = (int)level;
+    return RLX_OK;
+}
+
+static rlx_status_t shape_apply(rlx_compile_job_t *job, const char *text, rlx_diag_t *diag)
+{
+    RLX_TRY(rlx_cli_shape(text, &job->options, diag));
+    return job_record(job, "shape", text, diag);
+}
+
+static rlx_status_t maxima_apply(rlx_compile_job_t *job, const char *text, rlx_diag_t *diag)
+{
+    RLX_TRY(rlx_cli_maxima(text, &job->options, diag));
+    return job_record(job, "max", text, diag);
+}
+
+static const struct {
+    const char *name;
+    rlx_status_t (*apply)(rlx_compile_job_t *job, const char *text, rlx_diag_t *diag);
+} options[] = {{"target", target_apply}, {"opt-level", level_apply}, {"shape", shape_apply}, {"max", maxima_apply}};
+#define N_OPTIONS (sizeof options / sizeof *options)
+
+bool rlx_compile_job_takes(const char *option)
+{
+    for (size_t i = 0; i < N_OPTIONS; i++)
+        if (strcmp(options[i].name, option) == 0)
+            return true;
+    return false;
+}
+
+rlx_status_t rlx_compile_job_option(rlx_compile_job_t *job, const char *option, const char *text, rlx_diag_t *diag)
+{
+    for (size_t i = 0; i < N_OPTIONS; i++)
+        if (strcmp(options[i].name, option) == 0)
+            return options[i].apply(job, text, diag);
+    return rlx_fail(diag, RLX_E_USAGE, "unknown option --%s", option);
+}
+
+rlx_status_t rlx_compile_job_complete(rlx_compile_job_t *job, rlx_diag_t *diag)
+{
+    static const char *const level_texts[] = {"", "1", "2", "3"};
+
+    RLX_TRY(job_record(job, "target", job->target, diag));
+    return job_record(job, "opt-level", level_texts[job->options.opt_level], diag);
+}
+
+/* The images built into this program, in the bundle's form. Entries are owned by the caller. */
+static rlx_status_t images_take(rlx_bundle_image_t *images, int *out_count, rlx_diag_t *diag)
+{
+    const rlx_kernel_image_t *built = rlx_kernel_images(out_count);
+
+    for (int i = 0; i < *out_count; i++) {
+        rlx_bundle_entry_t *entries = calloc(built[i].n_entries + 1, sizeof *entries);
+
+        if (entries == NULL)
+            return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
+        for (uint32_t k = 0; k < built[i].n_entries; k++)
+            entries[k] = (rlx_bundle_entry_t){built[i].entries[k].kernel, built[i].entries[k].offset};
+        images[i] = (rlx_bundle_image_t){built[i].isa, built[i].data, built[i].bytes, entries, built[i].n_entries};
+    }
+    return RLX_OK;
+}
+
+static rlx_status_t bundle_write(const rlx_compile_job_t *job, const rlx_compiled_t *compiled, const char *path, rlx_diag_t *diag)
+{
+    rlx_bundle_image_t images[RLX_BUNDLE_SEGMENTS_MAX] = {0};
+    rlx_bundle_parts_t parts = {
+        .name = compiled->name,
+        .kernel_abi = RLX_KERNEL_ABI,
+        .program = compiled->program,
+        .program_bytes = compiled->program_bytes,
+        .constants = compiled->constants,
+        .constants_bytes = compiled->constants_bytes,
+        .ir_text = compiled->ir_text,
+        .ir_text_bytes = compiled->ir_text_bytes,
+        .options = job->recorded,
+        .n_options = job->n_recorded,
+        .images = images,
+    };
+    char compiler[64];
+    rlx_status_t status;
+
+    snprintf(compiler, sizeof compiler, "rlx %s", rlx_cli_version());
+    parts.compiler = compiler;
+    status = images_take(images, &parts.n_images, diag);
+    if (status == RLX_OK)
+        status = rlx_bundle_write(path, &parts, diag);
+    for (int i = 0; i < parts.n_images; i++)
+        free((void *)images[i].entries);
+    return status;
+}
+
+static rlx_status_t model_compile(const rlx_compile_job_t *job, rlx_compiled_t *out_compiled, rlx_diag_t *diag)
+{
+    rlx_compile_options_t compile = job->options;
+    rlx_graph_t *graph;
+    rlx_status_t status;
+
+    compile.progress = rlx_cli_progress;
+    rlx_cli_progress(NULL, "import");
+    RLX_TRY(rlx_onnx_import_file(job->model, &graph, diag));
+    status = rlx_compile_graph(graph, &compile, out_compiled, diag);
+    rlx_graph_destroy(graph);
+    return status == RLX_OK ? RLX_OK : rlx_diag_at(diag, "%s", job->model);
+}
+
+/* Makes the folder that `path` lies in. */
+static rlx_status_t parent_make(const char *path, rlx_diag_t *diag)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder;
+    rlx_status_t status;
+
+    if (slash == NULL || slash == path)
+        return RLX_OK;
+    folder = strndup(path, (size_t)(slash - path));
+    if (folder == NULL)
+        return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
+    status = rlx_cli_folder_make(folder, diag);
+    free(folder);
+    return status;
+}
+
+rlx_status_t rlx_compile_job_run(const rlx_compile_job_t *job, const char *path, rlx_compile_figures_t *out_figures, rlx_diag_t *diag)
+{
+    rlx_compiled_t compiled;
+    rlx_status_t status;
+
+    RLX_TRY(model_compile(job, &compiled, diag));
+    rlx_cli_progress(NULL, "write");
+    status = parent_make(path, diag);
+    if (status == RLX_OK)
+        status = bundle_write(job, &compiled, path, diag);
+    rlx_cli_progress(NULL, NULL);
+    if (status == RLX_OK)
+        *out_figures = (rlx_compile_figures_t){compiled.n_steps, compiled.n_reorders, (int64_t)compiled.constants_bytes};
+    rlx_compiled_fini(&compiled);
+    return status;
+}

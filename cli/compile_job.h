@@ -1,0 +1,37 @@
+/* One compilation: a model, its options and the bundle that comes of it. What `rlx compile` and `rlx run` share. One thread. */
+#ifndef RLX_CLI_COMPILE_JOB_H
+#define RLX_CLI_COMPILE_JOB_H
+
+#include <stdint.h>
+
+#include "bundle/bundle.h"
+#include "ir/compile.h"
+
+typedef struct rlx_compile_job {
+    const char *model, *target;
+    rlx_compile_options_t options;
+    /* Texts of options that change the result, as recorded in the bundle; in the order given. */
+    rlx_bundle_option_t recorded[RLX_BUNDLE_OPTIONS_MAX];
+    int n_recorded;
+} rlx_compile_job_t;
+
+typedef struct rlx_compile_figures {
+    int64_t n_steps, n_reorders, constants_bytes;
+} rlx_compile_figures_t;
+
+void rlx_compile_job_init(rlx_compile_job_t *out_job);
+/* One of --target, --opt-level, --shape, --max ("target" ...). `text` must live as long as the job. False: no option of a compilation. */
+bool rlx_compile_job_takes(const char *option);
+rlx_status_t rlx_compile_job_option(rlx_compile_job_t *job, const char *option, const char *text, rlx_diag_t *diag);
+/* After the last option. */
+rlx_status_t rlx_compile_job_complete(rlx_compile_job_t *job, rlx_diag_t *diag);
+/* Compiles and writes the bundle to `path`, making its folder. */
+rlx_status_t rlx_compile_job_run(const rlx_compile_job_t *job, const char *path, rlx_compile_figures_t *out_figures, rlx_diag_t *diag);
+
+/* cli/compile_cache.c: the same through the cache (RLX_CACHE_DIR, else ~/.cache/rlx). The path is owned by the caller.
+ *
+ * The key is the content: the model's bytes, those of its external data, the options, and the bytes of this very program. Nothing that can
+ * change without changing the key decides what is used, so an entry is never stale; a damaged one is compiled again. */
+rlx_status_t rlx_compile_cached(const rlx_compile_job_t *job, char **out_path, rlx_diag_t *diag);
+
+#endif
