@@ -11,10 +11,10 @@ uint32_t actor_batch_take(rlx_actor_t *actor, uint32_t first, uint64_t now_ns, u
     uint32_t model = actor->requests[first].model, n = 0;
     uint64_t rows = 0, cost_ns = 0, soonest_ns = RLX_ACTOR_NEVER;
 
-    RLX_ASSERT(actor->requests[first].group_prev == RLX_ACTOR_NONE || actor->requests[first].group == RLX_ACTOR_NONE);
+    RLX_ASSERT(actor->requests[first].group_prev == RLX_ACTOR_NONE);
     for (uint32_t at = first; at != RLX_ACTOR_NONE && n < RLX_ACTOR_BATCH_MAX;) {
         const actor_request_t *member = &actor->requests[at];
-        uint32_t next = member->group == RLX_ACTOR_NONE ? RLX_ACTOR_NONE : member->group_next;
+        uint32_t next = member->group_next;
         uint64_t deadline_ns = member->deadline_ns < soonest_ns ? member->deadline_ns : soonest_ns;
         uint64_t end_ns = actor_add(now_ns, actor_admission_own_ns(actor, model, cost_ns + member->cost_ns));
         if (n > 0 && (rows + member->rows > actor->models[model].settings.rows_max || end_ns > deadline_ns))

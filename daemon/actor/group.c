@@ -25,9 +25,8 @@ static uint32_t find(rlx_actor_t *actor, const actor_request_t *request)
     return RLX_ACTOR_NONE;
 }
 
-static uint32_t add(rlx_actor_t *actor, const actor_request_t *request)
+static uint32_t add(rlx_actor_t *actor, const actor_request_t *request, bool single)
 {
-    uint32_t *bucket = bucket_of(actor, request->model, request->priority, request->batch_key);
     uint32_t index;
 
     if (actor->groups_free != 0) {
@@ -38,19 +37,25 @@ static uint32_t add(rlx_actor_t *actor, const actor_request_t *request)
         index = actor->groups_touched++;
     }
     actor->groups[index] = (actor_group_t){.key = request->batch_key, .model = request->model, .priority = request->priority,
-        .head = RLX_ACTOR_NONE, .tail = RLX_ACTOR_NONE, .bucket_next = *bucket, .full_prev = RLX_ACTOR_NONE, .full_next = RLX_ACTOR_NONE};
-    *bucket = index + 1;
+        .head = RLX_ACTOR_NONE, .tail = RLX_ACTOR_NONE, .full_prev = RLX_ACTOR_NONE, .full_next = RLX_ACTOR_NONE, .single = single};
+    if (!single) {
+        uint32_t *bucket = bucket_of(actor, request->model, request->priority, request->batch_key);
+        actor->groups[index].bucket_next = *bucket;
+        *bucket = index + 1;
+    }
     return index;
 }
 
 static void drop(rlx_actor_t *actor, uint32_t index)
 {
     actor_group_t *group = &actor->groups[index];
-    uint32_t *link = bucket_of(actor, group->model, group->priority, group->key);
 
-    while (*link != index + 1)
-        link = &actor->groups[*link - 1].bucket_next;
-    *link = group->bucket_next;
+    if (!group->single) {
+        uint32_t *link = bucket_of(actor, group->model, group->priority, group->key);
+        while (*link != index + 1)
+            link = &actor->groups[*link - 1].bucket_next;
+        *link = group->bucket_next;
+    }
     group->bucket_next = actor->groups_free;
     actor->groups_free = index + 1;
 }
@@ -61,7 +66,8 @@ static void weigh(rlx_actor_t *actor, uint32_t index)
     actor_group_t *group = &actor->groups[index];
     actor_model_t *model = &actor->models[group->model];
     actor_line_t *line = &model->lines[group->priority];
-    bool full = group->rows >= model->settings.rows_max || group->n >= RLX_ACTOR_BATCH_MAX;
+    bool enough = group->single || group->rows >= model->settings.rows_max || group->n >= RLX_ACTOR_BATCH_MAX;
+    bool full = group->n > 0 && enough;
 
     if (full == group->full)
         return;
@@ -80,10 +86,11 @@ static void weigh(rlx_actor_t *actor, uint32_t index)
 bool actor_group_join(rlx_actor_t *actor, uint32_t request)
 {
     actor_request_t *joining = actor_request_at(actor, request);
-    uint32_t index = find(actor, joining);
+    bool single = joining->batch_key == 0 || joining->rows >= actor->models[joining->model].settings.rows_max;
+    uint32_t index = single ? RLX_ACTOR_NONE : find(actor, joining);
 
     if (index == RLX_ACTOR_NONE)
-        index = add(actor, joining);
+        index = add(actor, joining, single);
     actor_group_t *group = &actor->groups[index];
     joining->group = index;
     joining->group_prev = group->tail;

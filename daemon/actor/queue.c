@@ -18,15 +18,10 @@ void actor_queue_revalue(rlx_actor_t *actor, uint32_t model)
     actor->waiting_ns += held->waiting_ns;
 }
 
-static bool can_batch(const actor_model_t *model, const actor_request_t *request)
-{
-    return request->batch_key != 0 && request->rows < model->settings.rows_max;
-}
-
-/* The group has a full run: its members wait for a worker, not for companions. Those that wait so already are the older ones. */
+/* The newest member completes a run: those before it wait for a worker now, not for companions. The oldest may do so already. */
 static void queue_group(rlx_actor_t *actor, const actor_group_t *group)
 {
-    for (uint32_t member = group->tail; member != RLX_ACTOR_NONE; member = actor->requests[member].group_prev) {
+    for (uint32_t member = actor->requests[group->tail].group_prev; member != RLX_ACTOR_NONE; member = actor->requests[member].group_prev) {
         if (actor->requests[member].state != RLX_REQUEST_BATCHING)
             break;
         actor_request_move(actor, member, RLX_REQUEST_QUEUED);
@@ -54,12 +49,11 @@ void actor_queue_push(rlx_actor_t *actor, uint32_t request)
     actor->waiting++;
     if (pushed->deadline_ns != RLX_ACTOR_NEVER)
         actor_heap_set(&actor->deadlines, request, pushed->deadline_ns);
-    if (can_batch(model, pushed)) {
-        actor_request_move(actor, request, RLX_REQUEST_BATCHING);
-        if (actor_group_join(actor, request))
-            queue_group(actor, &actor->groups[pushed->group]);
-    } else {
+    if (actor_group_join(actor, request)) {
         actor_request_move(actor, request, RLX_REQUEST_QUEUED);
+        queue_group(actor, &actor->groups[pushed->group]);
+    } else {
+        actor_request_move(actor, request, RLX_REQUEST_BATCHING);
     }
     changed(actor, pushed->model);
 }
@@ -76,8 +70,7 @@ void actor_queue_remove(rlx_actor_t *actor, uint32_t request)
     line->cost_ns -= removed->cost_ns;
     actor->waiting--;
     actor_heap_remove(&actor->deadlines, request);
-    if (removed->group != RLX_ACTOR_NONE)
-        actor_group_leave(actor, request);
+    actor_group_leave(actor, request);
     changed(actor, removed->model);
 }
 
@@ -86,10 +79,9 @@ static uint64_t line_ripe_ns(const rlx_actor_t *actor, const actor_model_t *mode
 {
     if (line->head == RLX_ACTOR_NONE)
         return RLX_ACTOR_NEVER;
-    const actor_request_t *head = &actor->requests[line->head];
-    if (head->group == RLX_ACTOR_NONE || line->full_head != RLX_ACTOR_NONE)
+    if (line->full_head != RLX_ACTOR_NONE)
         return 0;
-    return actor_add(head->submitted_ns, model->settings.batch_delay_ns);
+    return actor_add(actor->requests[line->head].submitted_ns, model->settings.batch_delay_ns);
 }
 
 uint64_t actor_queue_ripe_ns(const rlx_actor_t *actor, uint32_t model)
@@ -108,6 +100,6 @@ uint32_t actor_queue_next(const rlx_actor_t *actor, uint32_t model, uint64_t now
     if (line->head == RLX_ACTOR_NONE)
         return RLX_ACTOR_NONE;
     const actor_request_t *head = &actor->requests[line->head];
-    bool waits = head->group != RLX_ACTOR_NONE && now_ns < actor_add(head->submitted_ns, held->settings.batch_delay_ns);
-    return waits && line->full_head != RLX_ACTOR_NONE ? actor->groups[line->full_head].head : line->head;
+    bool may_gain = !actor->groups[head->group].full && now_ns < actor_add(head->submitted_ns, held->settings.batch_delay_ns);
+    return may_gain && line->full_head != RLX_ACTOR_NONE ? actor->groups[line->full_head].head : line->head;
 }

@@ -15,14 +15,14 @@
 typedef struct actor_request {
     uint64_t cost_ns, deadline_ns, since_ns, submitted_ns, batch_key;
     uint32_t model, run, rows;
-    uint32_t group;                  /* while it waits and may be batched */
+    uint32_t group;                  /* while it waits */
     uint32_t prev, next;             /* while it waits: its model's line; while FREE: `next` in the free list */
     uint32_t group_prev, group_next; /* while it waits: its group */
     uint8_t state, priority;
     bool probe; /* let in to measure an estimate that may be stale */
 } actor_request_t;
 
-/* Waiting requests of one model, priority and batch key, oldest first. Full: enough for a run; then it is in its line's list of full ones. */
+/* Waiting requests of one model, priority and batch key, oldest first (group.h). Full: enough for a run; it is in its line's list of those. */
 typedef struct actor_group {
     uint64_t key;
     uint32_t model, priority;
@@ -30,7 +30,7 @@ typedef struct actor_group {
     uint64_t rows;
     uint32_t bucket_next;          /* index + 1 in its hash bucket; free list likewise */
     uint32_t full_prev, full_next; /* among the full ones */
-    bool full;
+    bool full, single; /* single: one request, never more, so always full; in no bucket */
 } actor_group_t;
 
 /* All waiting requests of one model and priority, oldest first. */
