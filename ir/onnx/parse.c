@@ -44,7 +44,7 @@ static int64_t packed_count(rlx_onnx_bytes_t bytes, int type)
 rlx_status_t rlx_onnx_count(rlx_onnx_bytes_t message, uint32_t number, int packed_type, int64_t cap, const char *what, int64_t *out_count,
                             rlx_diag_t *diag)
 {
-    rlx_wire_reader_t reader = rlx_wire_open(message);
+    rlx_wire_reader_t reader = rlx_wire_reader_open(message);
     rlx_wire_field_t field;
     int64_t count = 0;
 
@@ -63,7 +63,7 @@ rlx_status_t rlx_onnx_count(rlx_onnx_bytes_t message, uint32_t number, int packe
 static rlx_status_t names_parse(rlx_graph_t *memory, rlx_onnx_bytes_t message, uint32_t number, const char *what, const char ***out_names,
                                 int *out_n, rlx_diag_t *diag)
 {
-    rlx_wire_reader_t reader = rlx_wire_open(message);
+    rlx_wire_reader_t reader = rlx_wire_reader_open(message);
     rlx_wire_field_t field;
     const char **names;
     int64_t count;
@@ -82,7 +82,7 @@ static rlx_status_t names_parse(rlx_graph_t *memory, rlx_onnx_bytes_t message, u
 static rlx_status_t attrs_parse(rlx_graph_t *memory, rlx_onnx_bytes_t message, uint32_t number, rlx_onnx_attr_t **out_attrs, int *out_n,
                                 rlx_diag_t *diag)
 {
-    rlx_wire_reader_t reader = rlx_wire_open(message);
+    rlx_wire_reader_t reader = rlx_wire_reader_open(message);
     rlx_wire_field_t field;
     rlx_onnx_attr_t *attrs;
     int64_t count;
@@ -108,7 +108,7 @@ static rlx_status_t attrs_parse(rlx_graph_t *memory, rlx_onnx_bytes_t message, u
 
 rlx_status_t rlx_onnx_node_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, rlx_onnx_node_t *out_node, rlx_diag_t *diag)
 {
-    rlx_wire_reader_t reader = rlx_wire_open(bytes);
+    rlx_wire_reader_t reader = rlx_wire_reader_open(bytes);
     rlx_wire_field_t field;
 
     out_node->name = out_node->op_type = out_node->domain = "";
@@ -132,7 +132,7 @@ rlx_status_t rlx_onnx_node_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, rl
 static rlx_status_t nodes_parse(rlx_graph_t *memory, rlx_onnx_bytes_t message, uint32_t number, int64_t *budget,
                                 rlx_onnx_node_t **out_nodes, int *out_n, rlx_diag_t *diag)
 {
-    rlx_wire_reader_t reader = rlx_wire_open(message);
+    rlx_wire_reader_t reader = rlx_wire_reader_open(message);
     rlx_wire_field_t field;
     rlx_onnx_node_t *nodes;
     int64_t count;
@@ -157,7 +157,7 @@ static rlx_status_t nodes_parse(rlx_graph_t *memory, rlx_onnx_bytes_t message, u
 
 static rlx_status_t dim_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, rlx_onnx_dim_t *out_dim, rlx_diag_t *diag)
 {
-    rlx_wire_reader_t reader = rlx_wire_open(bytes);
+    rlx_wire_reader_t reader = rlx_wire_reader_open(bytes);
     rlx_wire_field_t field;
 
     out_dim->param = "";
@@ -175,7 +175,7 @@ static rlx_status_t dim_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, rlx_o
 
 static rlx_status_t shape_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, rlx_onnx_port_t *port, rlx_diag_t *diag)
 {
-    rlx_wire_reader_t reader = rlx_wire_open(bytes);
+    rlx_wire_reader_t reader = rlx_wire_reader_open(bytes);
     rlx_wire_field_t field;
 
     port->has_shape = true;
@@ -194,7 +194,7 @@ static rlx_status_t shape_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, rlx
 
 static rlx_status_t tensor_type_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, rlx_onnx_port_t *port, rlx_diag_t *diag)
 {
-    rlx_wire_reader_t reader = rlx_wire_open(bytes);
+    rlx_wire_reader_t reader = rlx_wire_reader_open(bytes);
     rlx_wire_field_t field;
 
     while (rlx_wire_next(&reader, &field)) {
@@ -210,7 +210,7 @@ static rlx_status_t type_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, rlx_
 {
     static const char *const kinds[] = {
         [1] = "tensor", [4] = "sequence", [5] = "map", [7] = "opaque", [8] = "sparse tensor", [9] = "optional"};
-    rlx_wire_reader_t reader = rlx_wire_open(bytes);
+    rlx_wire_reader_t reader = rlx_wire_reader_open(bytes);
     rlx_wire_field_t field;
 
     while (rlx_wire_next(&reader, &field)) {
@@ -225,7 +225,7 @@ static rlx_status_t type_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, rlx_
 
 static rlx_status_t port_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, rlx_onnx_port_t *port, rlx_diag_t *diag)
 {
-    rlx_wire_reader_t reader = rlx_wire_open(bytes);
+    rlx_wire_reader_t reader = rlx_wire_reader_open(bytes);
     rlx_wire_field_t field;
     rlx_onnx_bytes_t type = {0};
 
@@ -244,7 +244,7 @@ static rlx_status_t port_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, rlx_
 static rlx_status_t ports_parse(rlx_graph_t *memory, rlx_onnx_bytes_t graph, uint32_t number, const char *what,
                                 rlx_onnx_port_t **out_ports, int *out_n, rlx_diag_t *diag)
 {
-    rlx_wire_reader_t reader = rlx_wire_open(graph);
+    rlx_wire_reader_t reader = rlx_wire_reader_open(graph);
     rlx_wire_field_t field;
     int64_t count;
     int n = 0;
@@ -264,7 +264,7 @@ static rlx_status_t ports_parse(rlx_graph_t *memory, rlx_onnx_bytes_t graph, uin
 
 static rlx_status_t inits_parse(rlx_graph_t *memory, rlx_onnx_bytes_t graph, rlx_onnx_model_t *model, rlx_diag_t *diag)
 {
-    rlx_wire_reader_t reader = rlx_wire_open(graph);
+    rlx_wire_reader_t reader = rlx_wire_reader_open(graph);
     rlx_wire_field_t field;
     int64_t count;
 
@@ -286,7 +286,7 @@ static rlx_status_t inits_parse(rlx_graph_t *memory, rlx_onnx_bytes_t graph, rlx
 
 static rlx_status_t opset_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, rlx_onnx_opset_t *out_opset, rlx_diag_t *diag)
 {
-    rlx_wire_reader_t reader = rlx_wire_open(bytes);
+    rlx_wire_reader_t reader = rlx_wire_reader_open(bytes);
     rlx_wire_field_t field;
 
     out_opset->domain = "";
@@ -304,7 +304,7 @@ static rlx_status_t opset_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, rlx
 static rlx_status_t opsets_parse(rlx_graph_t *memory, rlx_onnx_bytes_t message, uint32_t number, rlx_onnx_opset_t **out_opsets, int *out_n,
                                  rlx_diag_t *diag)
 {
-    rlx_wire_reader_t reader = rlx_wire_open(message);
+    rlx_wire_reader_t reader = rlx_wire_reader_open(message);
     rlx_wire_field_t field;
     int64_t count;
     int n = 0;
@@ -325,7 +325,7 @@ static rlx_status_t opsets_parse(rlx_graph_t *memory, rlx_onnx_bytes_t message, 
 static rlx_status_t function_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, int64_t *node_budget, rlx_onnx_function_t *out,
                                    rlx_diag_t *diag)
 {
-    rlx_wire_reader_t reader = rlx_wire_open(bytes);
+    rlx_wire_reader_t reader = rlx_wire_reader_open(bytes);
     rlx_wire_field_t field;
 
     out->name = out->domain = "";
@@ -348,7 +348,7 @@ static rlx_status_t function_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, 
 static rlx_status_t functions_parse(rlx_graph_t *memory, rlx_onnx_bytes_t message, int64_t *node_budget, rlx_onnx_model_t *model,
                                     rlx_diag_t *diag)
 {
-    rlx_wire_reader_t reader = rlx_wire_open(message);
+    rlx_wire_reader_t reader = rlx_wire_reader_open(message);
     rlx_wire_field_t field;
     int64_t count;
 
@@ -366,7 +366,7 @@ static rlx_status_t functions_parse(rlx_graph_t *memory, rlx_onnx_bytes_t messag
 
 static rlx_status_t graph_find(rlx_onnx_bytes_t bytes, rlx_onnx_bytes_t *out_graph, rlx_diag_t *diag)
 {
-    rlx_wire_reader_t reader = rlx_wire_open(bytes);
+    rlx_wire_reader_t reader = rlx_wire_reader_open(bytes);
     rlx_wire_field_t field;
     int n_graphs = 0;
 

@@ -31,7 +31,7 @@ static float float_of(uint64_t bits)
 static bool list_take(rlx_onnx_attr_t *attr, float *floats, int64_t *ints, rlx_wire_field_t *field)
 {
     int type = field->number == 7 ? RLX_WIRE_I32 : RLX_WIRE_VARINT;
-    rlx_wire_reader_t reader = rlx_wire_open(field->bytes);
+    rlx_wire_reader_t reader = rlx_wire_reader_open(field->bytes);
     uint64_t value = field->value;
 
     if (field->type == type) {
@@ -53,7 +53,7 @@ static bool list_take(rlx_onnx_attr_t *attr, float *floats, int64_t *ints, rlx_w
 /* floats (7), ints (8) or strings (9). */
 static rlx_status_t list_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, uint32_t number, rlx_onnx_attr_t *attr, rlx_diag_t *diag)
 {
-    rlx_wire_reader_t reader = rlx_wire_open(bytes);
+    rlx_wire_reader_t reader = rlx_wire_reader_open(bytes);
     rlx_wire_field_t field;
     float *floats = NULL;
     int64_t *ints = NULL, count;
@@ -110,7 +110,7 @@ static rlx_status_t field_take(rlx_graph_t *memory, const rlx_wire_field_t *fiel
 
 rlx_status_t rlx_onnx_attr_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, rlx_onnx_attr_t *out_attr, rlx_diag_t *diag)
 {
-    rlx_wire_reader_t reader = rlx_wire_open(bytes);
+    rlx_wire_reader_t reader = rlx_wire_reader_open(bytes);
     rlx_wire_field_t field;
     bool lists[3] = {false};
     uint64_t declared = 0;

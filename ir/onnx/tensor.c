@@ -58,7 +58,7 @@ static bool decimal_parse(const char *text, uint64_t *out_value)
 
 static rlx_status_t external_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, rlx_onnx_tensor_t *tensor, rlx_diag_t *diag)
 {
-    rlx_wire_reader_t reader = rlx_wire_open(bytes);
+    rlx_wire_reader_t reader = rlx_wire_reader_open(bytes);
     rlx_wire_field_t field;
     const char *key = "", *value = "";
     bool good = true;
@@ -82,7 +82,7 @@ static rlx_status_t external_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, 
 
 static rlx_status_t dims_take(const rlx_wire_field_t *field, rlx_onnx_tensor_t *tensor, rlx_diag_t *diag)
 {
-    rlx_wire_reader_t reader = rlx_wire_open(field->bytes);
+    rlx_wire_reader_t reader = rlx_wire_reader_open(field->bytes);
     uint64_t value = field->value;
 
     for (;;) {
@@ -133,7 +133,7 @@ static rlx_status_t tensor_field_take(rlx_graph_t *memory, const rlx_wire_field_
 
 rlx_status_t rlx_onnx_tensor_parse(rlx_graph_t *memory, rlx_onnx_bytes_t bytes, rlx_onnx_tensor_t *out_tensor, rlx_diag_t *diag)
 {
-    rlx_wire_reader_t reader = rlx_wire_open(bytes);
+    rlx_wire_reader_t reader = rlx_wire_reader_open(bytes);
     rlx_wire_field_t field;
 
     memset(out_tensor, 0, sizeof *out_tensor);
@@ -156,14 +156,14 @@ static void element_store(rlx_dtype_t dtype, void *data, int64_t index, uint64_t
 
 static rlx_status_t typed_decode(const rlx_onnx_tensor_t *tensor, rlx_dtype_t dtype, int64_t count, void *data, rlx_diag_t *diag)
 {
-    rlx_wire_reader_t reader = rlx_wire_open(tensor->message);
+    rlx_wire_reader_t reader = rlx_wire_reader_open(tensor->message);
     uint32_t number = types[tensor->data_type].field;
     int wire = types[tensor->data_type].wire;
     rlx_wire_field_t field;
     int64_t n = 0;
 
     while (rlx_wire_next(&reader, &field)) {
-        rlx_wire_reader_t packed = rlx_wire_open(field.bytes);
+        rlx_wire_reader_t packed = rlx_wire_reader_open(field.bytes);
         uint64_t value = field.value;
 
         if (field.number != number)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-rlx_wire_reader_t rlx_wire_open(rlx_onnx_bytes_t bytes)
+rlx_wire_reader_t rlx_wire_reader_open(rlx_onnx_bytes_t bytes)
 {
     return (rlx_wire_reader_t){.at = bytes.data, .end = bytes.data != NULL ? bytes.data + bytes.size : NULL};
 }

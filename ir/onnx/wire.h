@@ -28,7 +28,7 @@ typedef struct rlx_wire_field {
     rlx_onnx_bytes_t bytes; /* LEN */
 } rlx_wire_field_t;
 
-rlx_wire_reader_t rlx_wire_open(rlx_onnx_bytes_t bytes);
+rlx_wire_reader_t rlx_wire_reader_open(rlx_onnx_bytes_t bytes);
 /* False at the end or when malformed (then reader->bad). Groups are malformed: ONNX has none. */
 bool rlx_wire_next(rlx_wire_reader_t *reader, rlx_wire_field_t *out_field);
 /* One varint inside a packed field; false when cut off or longer than ten bytes. */
