@@ -63,6 +63,7 @@ typedef struct rlx_config {
         /* Sockets for clients of this machine. NULL: where systemd gives a runtime folder, in it; "": none. */
         const char *unix_socket, *memory_socket;
         int64_t drain_timeout_ms, start_timeout_ms;
+        bool admin_remote;
         struct {
             int64_t connections, streams, header_bytes, message_bytes, output_bytes, window_bytes, handshake_ms, idle_ms, stall_ms, keepalive_ms;
         } limits;

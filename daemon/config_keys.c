@@ -62,6 +62,7 @@ static const rlx_config_field_t server_fields[] = {
     {"drain_timeout", RLX_CONFIG_MS, AT(server.drain_timeout_ms), 30000, 0, DAY_MS, .live = true,
      .help = "on SIGTERM, accepted requests may take this long"},
     {"start_timeout", RLX_CONFIG_MS, AT(server.start_timeout_ms), 600000, 1000, DAY_MS, .help = "for loading all models at start"},
+    {"admin_remote", RLX_CONFIG_BOOL, AT(server.admin_remote), .help = "answer rlxctl (/v1/) on other machines too"},
     {"limits", RLX_CONFIG_SECTION, .fields = limit_fields},
     {"tls", RLX_CONFIG_SECTION, .fields = tls_fields},
     {0},

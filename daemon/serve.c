@@ -7,8 +7,8 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "daemon/oip.h"
-#include "daemon/rest.h"
+#include "cli/version.h"
+#include "daemon/oip_service.h"
 #include "daemon/serve_state.h"
 
 /* One per process; not on the stack, since everything points into it until the process ends. */
@@ -62,16 +62,24 @@ static rlx_status_t doors_make(rlx_serve_t *serve, rlx_diag_t *diag)
 {
     const rlx_config_t *config = serve->options->config;
     rlx_rpc_tls_t tls = {config->server.tls.certificate, config->server.tls.key, config->server.tls.client_ca};
+    rlx_rest_options_t rest = {.node = serve->node, .version = RLX_VERSION, .commit = RLX_COMMIT, .admin_remote = config->server.admin_remote};
     rlx_http_options_t http = {.loop = &serve->loop,
+                               .handler = rlx_rest_handle,
+                               .gone = rlx_rest_gone,
                                .body_bytes_max = (uint64_t)config->server.limits.message_bytes,
                                .bodies_bytes_max = (uint64_t)config->scheduling.request_memory,
                                .connections_max = (uint32_t)config->server.limits.connections,
                                .timeout_s = (uint32_t)(config->server.limits.stall_ms + 999) / 1000};
     rlx_rpc_options_t rpc = {.loop = &serve->loop, .limits = limits_make(config), .tls = tls.certificate != NULL ? &tls : NULL,
-                             .http = http_adopt, .http_context = serve};
+                             .service = serve->node, .http = http_adopt, .http_context = serve};
 
+    rpc.methods = rlx_oip_methods(&rpc.n_methods);
+    RLX_TRY(rlx_rest_create(&rest, &serve->rest, diag));
+    http.service = serve->rest;
     RLX_TRY(rlx_http_create(&http, &serve->http, diag));
-    return rlx_rpc_server_create(&rpc, &serve->rpc, diag);
+    RLX_TRY(rlx_rpc_server_create(&rpc, &serve->rpc, diag));
+    rlx_rest_attach(serve->rest, serve->rpc, serve->http);
+    return RLX_OK;
 }
 
 static rlx_status_t serve_make(rlx_serve_t *serve, rlx_diag_t *diag)
@@ -116,17 +124,17 @@ static bool sockets_poll(void *context)
     uint64_t before = arrivals(serve);
 
     uv_run(&serve->loop, UV_RUN_NOWAIT);
-    return serve->rpc == NULL || arrivals(serve) != before;
+    return serve->phase >= RLX_SERVE_LEAVING || arrivals(serve) != before;
 }
 
 /* Sleeps in the loop unless exactly one request is in flight: then waiting for its run by spinning, bounded, is faster than being woken. */
 static void loop_turn(rlx_serve_t *serve)
 {
     while (serve->phase != RLX_SERVE_CLOSED && uv_run(&serve->loop, UV_RUN_ONCE) != 0) {
-        if (serve->rpc == NULL || serve->phase >= RLX_SERVE_CLOSING)
-            continue;
+        if (serve->phase >= RLX_SERVE_LEAVING)
+            continue; /* the server may be gone */
         rlx_node_spin(serve->node, sockets_poll, serve);
-        if (serve->rpc != NULL)
+        if (serve->phase < RLX_SERVE_LEAVING)
             rlx_rpc_server_flush(serve->rpc);
     }
 }

@@ -3,7 +3,8 @@
  *   STARTING   listening; configured models load; ready is false
  *   SERVING    systemd knows; signals are handled; a watchdog ping goes out only while runs make progress
  *   DRAINING   SIGTERM or SIGINT came: ready is false, new requests are refused as UNAVAILABLE, accepted ones are answered
- *   CLOSING    connections say goodbye; then everything is closed in reverse order
+ *   CLOSING    connections get GOAWAY and a moment to leave
+ *   LEAVING    everything is closed in reverse order; CLOSED: nothing is left
  *
  * A second signal, or the drain deadline, ends the process at once (exit code RLXD_EXIT_CUT). */
 #ifndef RLX_DAEMON_SERVE_H

@@ -67,6 +67,22 @@ static rlx_status_t unix_listen(rlx_serve_t *serve, rlx_diag_t *diag)
     return status;
 }
 
+static rlx_status_t memory_listen(rlx_serve_t *serve, rlx_diag_t *diag)
+{
+    char *path = socket_path(serve->options->config->server.memory_socket, "memory.sock");
+    rlx_status_t status = RLX_OK;
+
+    if (path == NULL)
+        return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
+    if (path[0] != '\0') {
+        status = rlx_handover_create(&serve->loop, rlx_node_regions(serve->node), path, &serve->handover, diag);
+        if (status == RLX_OK)
+            RLX_LOG(RLX_LOG_INFO, "listening", rlx_log_text("memory", path));
+    }
+    free(path);
+    return status;
+}
+
 rlx_status_t rlx_serve_listen(rlx_serve_t *serve, rlx_diag_t *diag)
 {
     const rlx_config_texts_t *listen = &serve->options->config->server.listen;
@@ -78,5 +94,6 @@ rlx_status_t rlx_serve_listen(rlx_serve_t *serve, rlx_diag_t *diag)
     for (int i = 0; i < listen->n; i++)
         if (rlx_config_address(listen->text[i], host, sizeof host, &port))
             RLX_TRY(address_listen(serve, host, port, diag));
-    return unix_listen(serve, diag);
+    RLX_TRY(unix_listen(serve, diag));
+    return memory_listen(serve, diag);
 }

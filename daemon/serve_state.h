@@ -4,13 +4,16 @@
 
 #include <uv.h>
 
+#include "daemon/handover.h"
 #include "daemon/node.h"
 #include "daemon/notify.h"
+#include "daemon/rest.h"
 #include "daemon/serve.h"
 #include "rpc/http.h"
 #include "rpc/server.h"
 
-typedef enum rlx_serve_phase { RLX_SERVE_STARTING, RLX_SERVE_SERVING, RLX_SERVE_DRAINING, RLX_SERVE_CLOSING, RLX_SERVE_CLOSED } rlx_serve_phase_t;
+typedef enum rlx_serve_phase { RLX_SERVE_STARTING, RLX_SERVE_SERVING, RLX_SERVE_DRAINING, RLX_SERVE_CLOSING, RLX_SERVE_LEAVING,
+                               RLX_SERVE_CLOSED } rlx_serve_phase_t;
 
 typedef struct rlx_serve {
     const rlx_serve_options_t *options;
@@ -20,6 +23,8 @@ typedef struct rlx_serve {
     rlx_node_t *node;
     rlx_rpc_server_t *rpc;
     rlx_http_t *http;
+    rlx_rest_t *rest;
+    rlx_handover_t *handover; /* NULL: no socket for it */
     rlx_notify_t notify;
     uv_signal_t signals[3];
     uv_timer_t pulse;    /* pings and extensions for systemd; not running where nobody listens */

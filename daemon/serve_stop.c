@@ -18,18 +18,34 @@ static void node_closed(void *context)
     rlx_serve_watch_close(serve);
 }
 
-static void http_closed(void *context)
+static void handover_closed(void *context)
 {
     rlx_serve_t *serve = context;
 
     rlx_node_close(serve->node, node_closed, serve);
 }
 
+static void rest_closed(void *context)
+{
+    rlx_serve_t *serve = context;
+
+    if (serve->handover != NULL)
+        rlx_handover_close(serve->handover, handover_closed, serve);
+    else
+        handover_closed(serve);
+}
+
+static void http_closed(void *context)
+{
+    rlx_serve_t *serve = context;
+
+    rlx_rest_close(serve->rest, rest_closed, serve);
+}
+
 static void rpc_closed(void *context)
 {
     rlx_serve_t *serve = context;
 
-    serve->rpc = NULL;
     rlx_http_close(serve->http, http_closed, serve);
 }
 
@@ -52,6 +68,8 @@ static void step_take(uv_timer_t *timer)
     if (serve->phase != RLX_SERVE_CLOSING || (!everyone_left(serve) && rlx_clock_ns() - serve->closing_ns < GOODBYE_NS))
         return;
     uv_timer_stop(timer);
+    serve->phase = RLX_SERVE_LEAVING;
+    rlx_rest_attach(serve->rest, NULL, NULL);
     rlx_rpc_server_close(serve->rpc, rpc_closed, serve);
 }
 

@@ -90,7 +90,9 @@ void rlx_serve_watch_close(rlx_serve_t *serve)
 
 void rlx_serve_cut(rlx_serve_t *serve, const char *reason)
 {
-    RLX_LOG(RLX_LOG_WARNING, "ending at once", rlx_log_text("reason", reason), rlx_log_int("calls_open", rlx_rpc_server_calls(serve->rpc)));
+    int64_t calls = serve->phase < RLX_SERVE_LEAVING ? (int64_t)rlx_rpc_server_calls(serve->rpc) : 0;
+
+    RLX_LOG(RLX_LOG_WARNING, "ending at once", rlx_log_text("reason", reason), rlx_log_int("calls_open", calls));
     rlx_notify_send(&serve->notify, "STATUS=Ended at once: %s", reason);
     _exit(RLXD_EXIT_CUT);
 }
