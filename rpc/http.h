@@ -62,7 +62,7 @@ const char *rlx_http_query(const rlx_http_exchange_t *exchange, const char *name
 const char *rlx_http_header(const rlx_http_exchange_t *exchange, const char *name); /* any case; or NULL */
 const void *rlx_http_body(const rlx_http_exchange_t *exchange, size_t *out_bytes);  /* contiguous, 64-byte aligned */
 uint64_t rlx_http_begin_ns(const rlx_http_exchange_t *exchange); /* rlx_clock_ns() time when its request line had arrived */
-/* The client is on this machine (loopback, without TLS). */
+/* The client is on this machine (Unix socket; loopback, without TLS). */
 bool rlx_http_is_local(const rlx_http_exchange_t *exchange);
 void rlx_http_set_context(rlx_http_exchange_t *exchange, void *context);
 void *rlx_http_context(const rlx_http_exchange_t *exchange);

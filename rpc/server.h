@@ -87,7 +87,7 @@ typedef struct rlx_rpc_options {
 rlx_status_t rlx_rpc_server_create(const rlx_rpc_options_t *options, rlx_rpc_server_t **out_server, rlx_diag_t *diag);
 /* Listens on host:port, TCP. Port 0 takes a free one. May be called several times (loopback v4 and v6). */
 rlx_status_t rlx_rpc_server_listen(rlx_rpc_server_t *server, const char *host, int port, int *out_port, rlx_diag_t *diag);
-/* Listens on a Unix socket (gRPC only, no TLS); a stale socket file is replaced. */
+/* Listens on a Unix socket (gRPC and HTTP/1.1, no TLS); a stale socket file is replaced. */
 rlx_status_t rlx_rpc_server_listen_unix(rlx_rpc_server_t *server, const char *path, rlx_diag_t *diag);
 /* Drain: listeners close; each connection gets GOAWAY (2^31-1), one round trip later GOAWAY (last stream), and closes after its last
  * call. New connections are refused by the closed listener. */

@@ -24,7 +24,7 @@ void rlx_rpc_conn_peek(rlx_rpc_conn_t *conn)
         lowat_set(conn->fd, n < TELLING ? TELLING : 1);
         if (n == TELLING)
             rlx_rpc_conn_begin(conn);
-    } else if (((first[0] | 0x20) >= 'a' && (first[0] | 0x20) <= 'z') && conn->server->options.http != NULL && !conn->unix_socket) {
+    } else if (((first[0] | 0x20) >= 'a' && (first[0] | 0x20) <= 'z') && conn->server->options.http != NULL) {
         lowat_set(conn->fd, 1);
         rlx_rpc_conn_detach(conn);
     } else {
