@@ -36,7 +36,7 @@ static uint16_t half_bits(float value, bool brain)
     return (uint16_t)((v.u >> 16 & 0x8000) | (uint32_t)exponent << 10 | (v.u >> 13 & 0x3ff));
 }
 
-static void tensor_fill(rlx_tensor_t *tensor, int64_t count, uint64_t *state)
+void rlx_bench_tensor_fill(const rlx_tensor_t *tensor, int64_t count, uint64_t *state)
 {
     for (int64_t i = 0; i < count; i++)
         switch (tensor->dtype) {
@@ -132,7 +132,7 @@ rlx_status_t rlx_bench_inputs_make(const rlx_session_t *session, const rlx_compi
             (tensor->data = aligned_alloc(64, (size_t)(bytes + 64) / 64 * 64)) == NULL)
             status = rlx_fail(diag, RLX_E_NO_MEMORY, "cannot allocate an input of the shape given");
         else
-            tensor_fill(tensor, count, &state);
+            rlx_bench_tensor_fill(tensor, count, &state);
     }
     if (status != RLX_OK)
         rlx_bench_inputs_free(session, inputs);

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "cli/bench.h"
 #include "cli/bench_input.h"
+#include "cli/bench_url.h"
 #include "cli/cli.h"
 #include "kernels/reference.h"
 
@@ -205,6 +206,8 @@ static rlx_status_t bench_run(int argc, char **argv, rlx_diag_t *diag)
     rlx_session_t session;
     rlx_status_t status;
 
+    if (rlx_bench_url_asked(argc, argv))
+        return rlx_bench_url(argc, argv, diag);
     RLX_TRY(request_parse(argc, argv, &request, diag));
     RLX_TRY(rlx_session_open(request.bundle, &request.session, &session, diag));
     status = request.input != NULL ? bench_file(&session, &request, diag) : bench_made_up(&session, &request, diag);
@@ -215,8 +218,9 @@ static rlx_status_t bench_run(int argc, char **argv, rlx_diag_t *diag)
 const rlx_verb_t rlx_verb_bench = {
     .name = "bench",
     .alias = "benchmark",
-    .summary = "measure a bundle: latency, GF/s, time per kernel",
+    .summary = "measure a bundle, or a server that serves it",
     .help = "rlx bench FILE.rlxb [options]\n"
+            "rlx bench --url grpc://HOST:PORT --model NAME [options]\n"
             "\n"
             "Prints p50, p90 and p99, and per kernel the share of time and of what this machine can do at best (FMA peak and memory\n"
             "bandwidth are measured first, with as many threads).\n"
@@ -229,6 +233,18 @@ const rlx_verb_t rlx_verb_bench = {
             "  --shape NAME=DIMS   extents of a made-up input: --shape image=1x3x224x224\n"
             "  --steps             also lists every step\n"
             "  --json FILE         also writes everything as JSON\n"
-            "  --kernels reference runs the reference kernels instead of the bundle's code\n",
+            "  --kernels reference runs the reference kernels instead of the bundle's code\n"
+            "\n"
+            "With --url (grpc://, http://, https://, unix:PATH) the load is on a server, and the answer is latency as clients see it:\n"
+            "  --concurrency N     requests in flight, as streams (default: one per connection)\n"
+            "  --connections N     connections they are spread over (1)\n"
+            "  --rate R            open loop: R requests per second whether or not the server keeps up; latency counts from the time a\n"
+            "                      request was due. --concurrency then bounds what is in flight (1024)\n"
+            "  --think TIME        closed loop: pause between answer and next request: --think 5ms\n"
+            "  --batch-size N      rows in a request; a model of fixed batch 1 is kept busy with N requests in flight instead\n"
+            "  --timeout TIME      deadline of each request (30s)\n"
+            "  --shared-memory=KIND  tensors in shared memory: memfd (handed over on --memory-socket PATH) or system\n"
+            "  --pid PID           also tells the CPU time of that process per request\n"
+            "  --model-version V, --input, --shape, --duration, --warmup, --json (- for standard output) as above\n",
     .run = bench_run,
 };

@@ -1,0 +1,11 @@
+/* The form of `rlx bench` that loads a server. */
+#ifndef RLX_CLI_BENCH_URL_H
+#define RLX_CLI_BENCH_URL_H
+
+#include "cli/cli.h"
+
+/* The command line has --url. */
+bool rlx_bench_url_asked(int argc, char **argv);
+rlx_status_t rlx_bench_url(int argc, char **argv, rlx_diag_t *diag);
+
+#endif
