@@ -83,7 +83,6 @@ static void slot_count(rlx_load_slot_t *slot, const rlx_rpc_end_t *end, uint64_t
     }
     rlx_histogram_add(&result->answered, ns);
     result->status[0]++;
-    result->in_time += now_ns < load->end_ns;
     load->connection_answers[slot->connection]++;
     if (slot->reader.has_times) {
         rlx_histogram_add(&result->queue, slot->reader.queue_ns);
@@ -127,6 +126,8 @@ static void slot_done(void *context, const rlx_rpc_end_t *end)
     uint64_t now_ns = rlx_clock_ns();
 
     slot->load->n_open--;
+    if (slot->load->measuring && now_ns < slot->load->end_ns && end->status == RLX_OK && slot->reading == RLX_OK)
+        slot->load->result->in_time++;
     if (slot_counts(slot->load, slot, now_ns))
         slot_count(slot, end, now_ns);
     if (!slot->load->client.failed)
@@ -260,6 +261,8 @@ rlx_status_t rlx_load_measure(rlx_load_t *load, rlx_diag_t *diag)
         slot_begin(&load->slots[i], rlx_clock_ns());
     loop_until(load, warm_ns);
     load->measuring = true;
+    if (load->step_ns > 0 && load->next_ns < load->start_ns)
+        load->next_ns = load->start_ns; /* what the warm-up could not send is no part of the measurement */
     self_s = cpu_of_self();
     server_s = options->pid > 0 ? cpu_of_process(options->pid) : -1;
     loop_until(load, load->end_ns);
