@@ -9,6 +9,6 @@ void rlx_error_text(const rlx_diag_t *diag, char *out, size_t size)
     size_t length = strlen(diag->message);
     bool ended = length > 0 && strchr(".!?", diag->message[length - 1]) != NULL;
 
-    snprintf(out, size, "RLX-%d: %s%s%s%s%s%s", (int)diag->code, diag->where, diag->where[0] != '\0' ? ": " : "", diag->message, ended ? "" : ".",
-             hint[0] != '\0' ? " " : "", hint);
+    snprintf(out, size, "RLX-%d: %s%s%s%s%s%s", (int)diag->code, diag->where, diag->where[0] != '\0' ? ": " : "", diag->message,
+             ended ? "" : ".", hint[0] != '\0' ? " " : "", hint);
 }

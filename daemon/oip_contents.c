@@ -76,8 +76,8 @@ static rlx_status_t packed_add_fixed(rlx_oip_contents_t *contents, rlx_oip_stage
 }
 
 /* Varints of a part; the last one may be cut off by the part's end and is completed by the next. */
-static rlx_status_t packed_add_varints(rlx_oip_contents_t *contents, rlx_oip_stage_t *stage, const rlx_guard_item_t *item, const char *input,
-                                       rlx_diag_t *diag)
+static rlx_status_t packed_add_varints(rlx_oip_contents_t *contents, rlx_oip_stage_t *stage, const rlx_guard_item_t *item,
+                                       const char *input, rlx_diag_t *diag)
 {
     for (size_t i = 0; i < item->bytes; i++) {
         uint64_t value;
@@ -151,8 +151,8 @@ rlx_status_t rlx_oip_contents_convert(const rlx_oip_contents_t *contents, const 
         return rlx_fail(diag, RLX_E_INPUT_DTYPE, "input '%s' is %s and has %s, needs %s", input, rlx_infer_datatype_name(dtype),
                         kinds[contents->kind].name, kinds[wanted].name);
     if (contents->count != bytes / size)
-        return rlx_fail(diag, RLX_E_INPUT_SHAPE, "input '%s' has %" PRIu64 " values in %s, its shape needs %" PRIu64, input, contents->count,
-                        kinds[wanted].name, bytes / size);
+        return rlx_fail(diag, RLX_E_INPUT_SHAPE, "input '%s' has %" PRIu64 " values in %s, its shape needs %" PRIu64, input,
+                        contents->count, kinds[wanted].name, bytes / size);
     if (types[dtype].max != 0)
         return narrow(contents, stage->bytes.data + contents->at, dtype, to, input, diag);
     if (bytes > 0)

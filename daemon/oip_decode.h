@@ -1,5 +1,5 @@
-/* ModelInferRequest -> an inference that is begun and has all its bytes. The message comes in any pieces; tensors go from the piece straight
- * to the memory that rlx_infer_input gives.
+/* ModelInferRequest -> an inference that is begun and has all its bytes. The message comes in any pieces; tensors go from the piece
+ * straight to the memory that rlx_infer_input gives.
  *
  * Clients write fields in order, so at the first byte of raw_input_contents everything else is known: the inference begins there, and raw
  * bytes are copied once. Where metadata follows raw contents after all, what came is taken back into a stage (daemon/oip_stage.h) and the
@@ -67,7 +67,8 @@ typedef struct rlx_oip_decoder {
     rlx_oip_parameter_t parameter;
     rlx_oip_carry_t carry;            /* of a packed shape */
     rlx_oip_stage_t stage;
-    uint64_t raw_at[RLX_INFER_PORTS_MAX], raw_bytes[RLX_INFER_PORTS_MAX]; /* raw entries: where in the stage (unless begun), and how long */
+    uint64_t raw_at[RLX_INFER_PORTS_MAX],
+        raw_bytes[RLX_INFER_PORTS_MAX]; /* raw entries: where in the stage (unless begun), and how long */
     int n_raw;
     rlx_infer_t *infer;               /* begun, ours until finish */
     int input;                        /* that takes the current raw entry */

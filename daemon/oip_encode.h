@@ -16,8 +16,8 @@ typedef struct rlx_oip_message {
     int n_slices;
 } rlx_oip_message_t;
 
-/* `head` is overwritten; it and the answer's tensors are borrowed by the slices. `streamed`: wrapped in ModelStreamInferResponse. False: no
- * memory. */
+/* `head` is overwritten; it and the answer's tensors are borrowed by the slices. `streamed`: wrapped in ModelStreamInferResponse. False:
+ * no memory. */
 bool rlx_oip_encode(rlx_text_t *head, const rlx_infer_answer_t *answer, bool streamed, rlx_oip_message_t *out_message);
 /* ModelStreamInferResponse with error_message; model and id tell which request it was. */
 bool rlx_oip_encode_error(rlx_text_t *head, const char *text, const char *model, const char *id, rlx_oip_message_t *out_message);

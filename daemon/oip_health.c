@@ -1,7 +1,7 @@
 /* grpc.health.v1. Service "" and "inference.GRPCInferenceService" are the server; any other is a model's name.
  *
- * Watchers are asked anew every WATCH_MS: what makes a model or the server ready has many causes, and a watcher wants the state, not them. The
- * timer lives as long as there is a watcher. */
+ * Watchers are asked anew every WATCH_MS: what makes a model or the server ready has many causes, and a watcher wants the state, not them.
+ * The timer lives as long as there is a watcher. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -47,7 +47,8 @@ void rlx_oip_memory_register(rlx_oip_unary_t *unary, const ProtobufCMessage *mes
     const Inference__SystemSharedMemoryRegisterRequest *request = (const void *)message;
     rlx_diag_t diag = {0};
 
-    if (rlx_regions_add_system(rlx_node_regions(unary->node), request->name, request->key, request->offset, request->byte_size, &diag) == RLX_OK)
+    if (rlx_regions_add_system(rlx_node_regions(unary->node), request->name, request->key, request->offset, request->byte_size, &diag) ==
+        RLX_OK)
         rlx_oip_unary_reply(unary);
     else
         rlx_oip_unary_fail(unary, &diag);

@@ -1,5 +1,5 @@
-/* Parameters that the server acts on; all others are ignored, as the protocol wants. An entry is judged when it ends, since key and value may
- * come in either order. */
+/* Parameters that the server acts on; all others are ignored, as the protocol wants. An entry is judged when it ends, since key and value
+ * may come in either order. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -49,7 +49,8 @@ static rlx_status_t number_take(rlx_oip_decoder_t *decoder, uint64_t *out_value,
     bool whole = parameter->type == RLX_OIP_TAG_UINT64 || (parameter->type == RLX_OIP_TAG_INT64 && (int64_t)parameter->value >= 0);
 
     if (!whole)
-        return REFUSE(decoder, diag, "parameter '%.*s' is no int64_param or uint64_param of 0 or more", (int)parameter->key_bytes, parameter->key);
+        return REFUSE(decoder, diag, "parameter '%.*s' is no int64_param or uint64_param of 0 or more", (int)parameter->key_bytes,
+                      parameter->key);
     *out_value = parameter->value;
     return RLX_OK;
 }

@@ -47,8 +47,10 @@ static rlx_status_t inputs_fill(rlx_oip_decoder_t *decoder, rlx_diag_t *diag)
         if (port->contents.kind != RLX_OIP_NOTHING && (decoder->n_raw > 0 || port->region != 0))
             return REFUSE(decoder, diag, "input '%s' has contents, and %s; a tensor is sent in one form, and all of a request in the same",
                           input_name(decoder, i), port->region != 0 ? "lies in shared memory" : "the request has raw_input_contents");
-        *input = (rlx_infer_input_t){
-            .name = rlx_oip_text(decoder, port->name), .datatype = rlx_oip_text(decoder, port->datatype), .rank = port->rank, .bytes_given = UINT64_MAX};
+        *input = (rlx_infer_input_t){.name = rlx_oip_text(decoder, port->name),
+                                     .datatype = rlx_oip_text(decoder, port->datatype),
+                                     .rank = port->rank,
+                                     .bytes_given = UINT64_MAX};
         memcpy(input->dims, port->dims, sizeof input->dims);
         RLX_TRY(place_fill(decoder, port, &input->place, diag));
         if (port->region == 0 && raw < decoder->n_raw)
@@ -66,7 +68,10 @@ static rlx_status_t outputs_fill(rlx_oip_decoder_t *decoder, rlx_diag_t *diag)
     return RLX_OK;
 }
 
-static const char *text_or_null(const rlx_oip_decoder_t *decoder, rlx_oip_text_t text) { return text != 0 ? rlx_oip_text(decoder, text) : NULL; }
+static const char *text_or_null(const rlx_oip_decoder_t *decoder, rlx_oip_text_t text)
+{
+    return text != 0 ? rlx_oip_text(decoder, text) : NULL;
+}
 
 static rlx_status_t begin(rlx_oip_decoder_t *decoder, rlx_diag_t *diag)
 {
@@ -105,7 +110,8 @@ static rlx_status_t entry_place(rlx_oip_decoder_t *decoder, uint64_t bytes, rlx_
     decoder->to = rlx_infer_input(decoder->infer, decoder->input, &room);
     decoder->malformed = bytes != room;
     if (bytes != room)
-        return rlx_fail(diag, RLX_E_INPUT_SHAPE, "input '%s' has %" PRIu64 " bytes in raw_input_contents, its type and shape need %" PRIu64,
+        return rlx_fail(diag, RLX_E_INPUT_SHAPE,
+                        "input '%s' has %" PRIu64 " bytes in raw_input_contents, its type and shape need %" PRIu64,
                         input_name(decoder, decoder->input), bytes, room);
     return RLX_OK;
 }

@@ -1,5 +1,5 @@
-/* Server reflection. One handler serves v1 and v1alpha: the messages are the same. Answers come from the descriptors that protoc wrote when
- * this program was built; they are walked for each question, since questions are rare. */
+/* Server reflection. One handler serves v1 and v1alpha: the messages are the same. Answers come from the descriptors that protoc wrote
+ * when this program was built; they are walked for each question, since questions are rare. */
 #include <stdlib.h>
 #include <string.h>
 

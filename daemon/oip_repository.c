@@ -64,7 +64,8 @@ static bool parameters_refused(rlx_oip_unary_t *unary, const Inference__Reposito
         const char *key = request->parameters[i]->key;
 
         if (strcmp(key, "config") == 0) {
-            rlx_oip_unary_lacks(unary, "parameter `config` is not supported", "A bundle brings its own configuration: compile it with other options.");
+            rlx_oip_unary_lacks(unary, "parameter `config` is not supported",
+                                "A bundle brings its own configuration: compile it with other options.");
             return true;
         }
         if (strncmp(key, "file:", 5) == 0) {

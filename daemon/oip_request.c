@@ -119,7 +119,8 @@ bool rlx_oip_request_send_error(rlx_oip_request_t *request, rlx_rpc_call_t *call
 
     RLX_ASSERT(request->state == RLX_OIP_RECEIVING || request->state == RLX_OIP_ANSWERED);
     rlx_error_text(diag, text, sizeof text);
-    if (!rlx_oip_encode_error(&request->head, text, rlx_oip_decoder_model(&request->decoder), rlx_oip_decoder_id(&request->decoder), &message))
+    if (!rlx_oip_encode_error(&request->head, text, rlx_oip_decoder_model(&request->decoder), rlx_oip_decoder_id(&request->decoder),
+                              &message))
         return false;
     if (request->state == RLX_OIP_RECEIVING)
         rlx_oip_decoder_drop(&request->decoder);

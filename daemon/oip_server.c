@@ -21,7 +21,8 @@ void rlx_oip_server_ready(rlx_oip_unary_t *unary, const ProtobufCMessage *reques
 void rlx_oip_server_metadata(rlx_oip_unary_t *unary, const ProtobufCMessage *request)
 {
     static const char *const extensions[] = {
-        "binary_tensor_data", "model_configuration", "model_repository", "parameters", "schedule_policy", "statistics", "system_shared_memory",
+        "binary_tensor_data", "model_configuration", "model_repository",     "parameters",
+        "schedule_policy",    "statistics",          "system_shared_memory",
     };
 
     (void)request;

@@ -1,5 +1,5 @@
-/* The table of methods, and what the small ones' messages look like to the guard. Schemas are by form, not by name: (name, version) and the
- * like are the same on the wire. */
+/* The table of methods, and what the small ones' messages look like to the guard. Schemas are by form, not by name: (name, version) and
+ * the like are the same on the wire. */
 #include "daemon/oip_service.h"
 
 #include "daemon/oip_handlers.h"

@@ -1,5 +1,5 @@
-/* The gRPC services of a node: Open Inference Protocol v2, health checking v1, server reflection v1 and v1alpha. For rlx_rpc_options_t, with
- * the node as `service`. */
+/* The gRPC services of a node: Open Inference Protocol v2, health checking v1, server reflection v1 and v1alpha. For rlx_rpc_options_t,
+ * with the node as `service`. */
 #ifndef RLX_DAEMON_OIP_SERVICE_H
 #define RLX_DAEMON_OIP_SERVICE_H
 

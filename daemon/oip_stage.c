@@ -30,7 +30,8 @@ rlx_status_t rlx_oip_stage_add(rlx_oip_stage_t *stage, const void *data, size_t 
     rlx_text_t *text = &stage->bytes;
 
     if (text->bytes + bytes > text->capacity && stage_sum - stage->counted + 2 * (text->bytes + bytes) > RLX_OIP_STAGE_ALL_MAX) {
-        rlx_fail(diag, RLX_E_SERVER_MEMORY, "requests whose bytes have no place yet hold %zu of %zu bytes", stage_sum, RLX_OIP_STAGE_ALL_MAX);
+        rlx_fail(diag, RLX_E_SERVER_MEMORY, "requests whose bytes have no place yet hold %zu of %zu bytes", stage_sum,
+                 RLX_OIP_STAGE_ALL_MAX);
         return rlx_diag_hint(diag, "Send tensors as raw_input_contents, after `inputs`: those go straight to their place.");
     }
     rlx_text_add(text, data, bytes);

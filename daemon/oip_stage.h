@@ -1,5 +1,5 @@
-/* Bytes of a request that cannot go to their place yet: typed contents, raw contents that come before the inputs, messages of a stream that
- * waits. Growing buffers with two bounds, one for each and one for all together, so that many small hoards are no large one.
+/* Bytes of a request that cannot go to their place yet: typed contents, raw contents that come before the inputs, messages of a stream
+ * that waits. Growing buffers with two bounds, one for each and one for all together, so that many small hoards are no large one.
  *
  * When either is reached: RESOURCE_EXHAUSTED, with the number. Loop thread only: the sum is of the process. */
 #ifndef RLX_DAEMON_OIP_STAGE_H

@@ -1,12 +1,12 @@
-/* ModelStreamInfer: many requests on one call, answered in order of completion, each with its id. An error belongs to its request alone: it
- * goes out as error_message, and the stream stays open.
+/* ModelStreamInfer: many requests on one call, answered in order of completion, each with its id. An error belongs to its request alone:
+ * it goes out as error_message, and the stream stays open.
  *
- * Bounds: STREAM_REQUESTS_MAX requests from first byte until their answer left. When reached, the call is held (the peer may send one window
- * more), and what arrives waits in `pending`; above its bound (daemon/oip_stage.h) the call ends with RESOURCE_EXHAUSTED. One request is
- * received at a time, so `left` tells where its message ends, whether bytes come from the wire or from `pending`.
+ * Bounds: STREAM_REQUESTS_MAX requests from first byte until their answer left. When reached, the call is held (the peer may send one
+ * window more), and what arrives waits in `pending`; above its bound (daemon/oip_stage.h) the call ends with RESOURCE_EXHAUSTED. One
+ * request is received at a time, so `left` tells where its message ends, whether bytes come from the wire or from `pending`.
  *
- * Anything that sends may end requests, or the call, before it returns: `depth` counts our frames on the stack, and what follows from an end
- * is done by the outermost one (stream_leave). */
+ * Anything that sends may end requests, or the call, before it returns: `depth` counts our frames on the stack, and what follows from an
+ * end is done by the outermost one (stream_leave). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,7 +202,8 @@ static void stream_end(rlx_oip_stream_t *stream)
     rlx_diag_t diag = {0};
 
     if (stream->open) {
-        rlx_fail(&diag, RLX_E_REQUEST_MALFORMED, "the stream ended %llu bytes before its last message did", (unsigned long long)stream->left);
+        rlx_fail(&diag, RLX_E_REQUEST_MALFORMED, "the stream ended %llu bytes before its last message did",
+                 (unsigned long long)stream->left);
         stream_finish(stream, &diag);
     } else if (stream->n_requests == 0) {
         stream_finish(stream, NULL);

@@ -91,8 +91,8 @@ void rlx_oip_unary_message_end(rlx_rpc_call_t *call)
 
     if (unary == NULL || unary->answered)
         return;
-    if (rlx_unpack(unary->ops->request, unary->ops->schema, &limits, unary->message.bytes.data, unary->message.bytes.bytes, &message, &diag) !=
-        RLX_OK) {
+    if (rlx_unpack(unary->ops->request, unary->ops->schema, &limits, unary->message.bytes.data, unary->message.bytes.bytes, &message,
+                   &diag) != RLX_OK) {
         rlx_oip_unary_fail(unary, &diag);
         return;
     }
@@ -163,7 +163,8 @@ static bool out_fits(rlx_oip_unary_t *unary)
 {
     if (!unary->out.full)
         return true;
-    refuse(unary, RLX_E_NO_MEMORY, "the answer needs more memory than there is, at most", RLX_OIP_REPLY_MAX, "Ask for one model at a time.");
+    refuse(unary, RLX_E_NO_MEMORY, "the answer needs more memory than there is, at most", RLX_OIP_REPLY_MAX,
+           "Ask for one model at a time.");
     return false;
 }
 

@@ -1,8 +1,9 @@
-/* Calls of small messages: collects a message, checks and unpacks it (proto/unpack.h), hands it to its handler, sends what the handler wrote.
- * For everything but inference. Loop thread only.
+/* Calls of small messages: collects a message, checks and unpacks it (proto/unpack.h), hands it to its handler, sends what the handler
+ * wrote. For everything but inference. Loop thread only.
  *
  * A handler answers once with reply or fail, now or later (then it says `wait` first, and the object lives until it answers, also when the
- * client went away meanwhile). Handlers of streams get every message of the call and use send; the call ends when the client half-closes. */
+ * client went away meanwhile). Handlers of streams get every message of the call and use send; the call ends when the client half-closes.
+ */
 #ifndef RLX_DAEMON_OIP_UNARY_H
 #define RLX_DAEMON_OIP_UNARY_H
 

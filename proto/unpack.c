@@ -28,8 +28,9 @@ rlx_status_t rlx_unpack(const ProtobufCMessageDescriptor *descriptor, const rlx_
     RLX_TRY(rlx_guard_check(guard, limits, data, bytes, diag));
     message = protobuf_c_message_unpack(descriptor, &allocator, bytes, data);
     if (message == NULL)
-        return rlx_fail(diag, limits->above, "message %s of %zu bytes cannot be unpacked: it is malformed or needs more than %zu bytes of memory",
-                        guard->name, bytes, RLX_UNPACK_HEAP_MAX);
+        return rlx_fail(diag, limits->above,
+                        "message %s of %zu bytes cannot be unpacked: it is malformed or needs more than %zu bytes of memory", guard->name,
+                        bytes, RLX_UNPACK_HEAP_MAX);
     *out_message = message;
     return RLX_OK;
 }
