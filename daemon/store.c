@@ -1,5 +1,5 @@
-/* Trust: DIGEST.ok and from-ID are believed since only this user can write the folder. A source that changed less than two seconds ago gets
- * no from-ID: its ctime could not tell a later change apart. Our own copy gets its stamp at once: nobody changes it. */
+/* Trust: DIGEST.ok and from-ID are believed since only this user can write the folder. A source that changed only just before it was read
+ * gets no from-ID: its ctime could not tell a later change apart. Our own copy gets its stamp at once: nobody changes it. */
 #include "daemon/store.h"
 
 #include <dirent.h>
@@ -14,7 +14,9 @@
 
 #include "base/digest.h"
 
-#define SETTLED_S 2
+#define NS_PER_S INT64_C(1000000000)
+#define SETTLED_COARSE_NS (2 * NS_PER_S)     /* file systems that count seconds */
+#define SETTLED_FINE_NS (NS_PER_S / 10)      /* those that count the clock's ticks */
 #define HEX (2 * RLX_BUNDLE_DIGEST)
 #define COPY_CHUNK ((size_t)1 << 20)
 
@@ -201,14 +203,21 @@ static void copy_name(const rlx_store_t *store, int copy, const char *hex)
     small_write(store, name, &stamp, sizeof stamp);
 }
 
-static void source_remember(const rlx_store_t *store, const struct stat *source, const char *hex)
+/* Has the file rested long enough that a later change gives another ctime? */
+static bool is_settled(const struct stat *source)
 {
+    bool fine = source->st_ctim.tv_nsec % 1000000 != 0;
     struct timespec now;
-    char name[64];
 
     clock_gettime(CLOCK_REALTIME, &now);
-    if (source->st_ctim.tv_sec + SETTLED_S >= now.tv_sec)
-        return;
+    return (now.tv_sec - source->st_ctim.tv_sec) * NS_PER_S + now.tv_nsec - source->st_ctim.tv_nsec >
+           (fine ? SETTLED_FINE_NS : SETTLED_COARSE_NS);
+}
+
+static void source_remember(const rlx_store_t *store, const struct stat *source, const char *hex)
+{
+    char name[64];
+
     source_name(source, name);
     small_write(store, name, hex, HEX);
 }
@@ -220,19 +229,21 @@ static rlx_status_t copy_make(rlx_store_t *store, int source, const struct stat 
     char own[64], hex[HEX + 1];
     struct stat after;
     rlx_status_t status;
+    bool settled = is_settled(info); /* before the first byte is read */
     int copy = openat(store->folder, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
 
     if (copy < 0)
         return rlx_fail(diag, RLX_E_FILE_WRITE, "cannot write to the store '%s': %s", store->path, strerror(errno));
     status = bytes_copy(source, copy, path, diag);
     snprintf(own, sizeof own, "/proc/self/fd/%d", copy);
-    rlx_diag_at(diag, "%s", path); /* rather than our nameless file */
     if (status == RLX_OK)
         status = rlx_bundle_open(own, RLX_BUNDLE_NO_STAMP, out_bundle, diag);
+    if (status != RLX_OK && diag != NULL)
+        diag->where[0] = '\0'; /* our nameless file; the caller adds the source */
     if (status == RLX_OK) {
         rlx_digest_hex(rlx_bundle_manifest_digest(*out_bundle), RLX_BUNDLE_DIGEST, hex);
         copy_name(store, copy, hex);
-        if (fstat(source, &after) == 0 && same_file(info, &after)) /* nobody wrote to it meanwhile */
+        if (settled && fstat(source, &after) == 0 && same_file(info, &after)) /* nobody wrote to it meanwhile */
             source_remember(store, info, hex);
     }
     close(copy);
@@ -259,6 +270,8 @@ rlx_status_t rlx_store_take(rlx_store_t *store, const char *path, rlx_bundle_t *
         return RLX_OK;
     }
     status = copy_make(store, source, &info, path, out_bundle, diag);
+    if (status != RLX_OK)
+        rlx_diag_at(diag, "%s", path);
     close(source);
     return status;
 }
