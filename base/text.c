@@ -23,13 +23,12 @@ void rlx_text_clear(rlx_text_t *text)
     text->full = false;
 }
 
+/* Room for `bytes` more, which the bound allows. */
 static bool text_grow(rlx_text_t *text, size_t bytes)
 {
     size_t capacity = text->capacity > 0 ? text->capacity : CAPACITY_FIRST;
     char *data;
 
-    if (bytes > text->bytes_max || text->bytes > text->bytes_max - bytes)
-        return false;
     while (capacity < text->bytes + bytes)
         capacity = capacity > text->bytes_max / 2 ? text->bytes_max : 2 * capacity;
     data = realloc(text->data, capacity);
@@ -44,10 +43,9 @@ char *rlx_text_reserve(rlx_text_t *text, size_t bytes)
 {
     if (text->full)
         return NULL;
-    if (bytes > text->capacity - text->bytes && !text_grow(text, bytes)) {
-        text->full = true;
+    text->full = bytes > text->bytes_max - text->bytes || (bytes > text->capacity - text->bytes && !text_grow(text, bytes));
+    if (text->full)
         return NULL;
-    }
     return text->data + text->bytes;
 }
 
