@@ -225,12 +225,12 @@ static void malformed_requests_close_the_connection(void **state)
         uint32_t magic, name_bytes, reserved;
         uint16_t version, op;
         int n_fds;
-        const char *name;
+        char name[4];
     } bad[] = {
         {0x12345678, 1, 0, 1, 1, 1, "m"},         {RLX_HANDOVER_MAGIC, 1, 0, 2, 1, 1, "m"},   {RLX_HANDOVER_MAGIC, 1, 0, 1, 3, 1, "m"},
         {RLX_HANDOVER_MAGIC, 0, 0, 1, 1, 1, "m"}, {RLX_HANDOVER_MAGIC, 256, 0, 1, 1, 1, "m"}, {RLX_HANDOVER_MAGIC, 1, 9, 1, 1, 1, "m"},
         {RLX_HANDOVER_MAGIC, 1, 0, 1, 1, 0, "m"}, {RLX_HANDOVER_MAGIC, 1, 0, 1, 1, 2, "m"},   {RLX_HANDOVER_MAGIC, 1, 0, 1, 1, 60, "m"},
-        {RLX_HANDOVER_MAGIC, 1, 0, 1, 2, 1, "m"}, {RLX_HANDOVER_MAGIC, 3, 0, 1, 1, 1, "a\0b"}, {0xffffffff, 0xffffffff, 0, 1, 1, 3, "m"},
+        {RLX_HANDOVER_MAGIC, 1, 0, 1, 2, 1, "m"}, {RLX_HANDOVER_MAGIC, 3, 0, 1, 1, 1, {'a', 0, 'b'}}, {0xffffffff, 0xffffffff, 0, 1, 1, 3, "m"},
     };
     char message[4096];
     int before = fds_open(), n = sizeof bad / sizeof *bad;
