@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/diag.h"
-#include "cli/machine.h"
+#include "trace/machine.h"
 #include "cli/session.h"
 
 typedef struct rlx_bench_row {

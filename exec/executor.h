@@ -55,6 +55,7 @@ int64_t rlx_plan_arena_bytes(const rlx_plan_t *plan);
 uint64_t rlx_plan_cost_ns(const rlx_plan_t *plan);
 /* A number of the program under this plan (costs, extents); 0 where it belongs to a region that was not planned yet. */
 int64_t rlx_plan_number(const rlx_plan_t *plan, const rlx_ref_t *ref);
+const rlx_program_header_t *rlx_plan_program(const rlx_plan_t *plan);
 
 /* `n_threads` >= 1 counts the caller: a team of 1 has no threads of its own. */
 rlx_status_t rlx_team_create(int n_threads, rlx_team_t **out_team, rlx_diag_t *diag);
@@ -68,11 +69,37 @@ void rlx_team_help(rlx_team_t *team, int index, bool (*leave)(void *context), ui
 /* Wakes up to `count` sleeping helpers to ask `leave` again. Returns false when none slept. Any thread. */
 bool rlx_team_ring(rlx_team_t *team, int count);
 
+/* What one member of the team did in a step; nothing where `tiles` is 0. */
+typedef struct rlx_step_part {
+    uint64_t begin_ns, end_ns; /* rlx_clock_ns() */
+    int64_t tiles;
+} rlx_step_part_t;
+
+/* A step that has ended. Borrowed for the call. */
+typedef struct rlx_step_seen {
+    const rlx_plan_t *plan; /* of the step's region: rlx_plan_number gives its costs */
+    uint32_t step;
+    int64_t tiles;
+    uint64_t begin_ns, end_ns;
+    uint64_t cost_ns;             /* as the plan estimated it, on one thread */
+    const rlx_step_part_t *parts; /* by member of the team; 0 is the thread that runs */
+    int n_parts;                  /* members that could have taken part */
+} rlx_step_seen_t;
+
+/* For profiling: told of every step with tiles, on the thread that runs, between steps; it must not wait. It sees and changes nothing. */
+typedef struct rlx_run_watch {
+    void (*step)(void *context, const rlx_step_seen_t *seen);
+    void *context;
+    rlx_step_part_t *parts; /* room for n_parts, at least the members of the team (1 without a team) */
+    int n_parts;
+} rlx_run_watch_t;
+
 typedef struct rlx_run_stats {
     uint64_t *step_ns; /* NULL, or one per step, filled */
     uint64_t total_ns;
     uint64_t input_copies; /* inputs or outputs copied because a kernel cannot take row pointers */
     atomic_uint *step;     /* NULL, or told the index of the step under way, for onlookers */
+    const rlx_run_watch_t *watch; /* NULL, or told of every step that ended */
 } rlx_run_stats_t;
 
 /* Runs a plan on the calling thread plus the team. `cancel` is checked between steps. Outputs must have the plan's shapes, or

@@ -100,13 +100,47 @@ static bool step_is_small(const rlx_run_state_t *run, const rlx_plan_step_t *ste
     return step->cost_ns < (rlx_team_awake(run->team) ? ALONE_NS_AWAKE : ALONE_NS_ASLEEP);
 }
 
+/* Tells the watch of the step that has just ended. */
+static __attribute__((noinline)) void step_watch(const rlx_run_state_t *run, uint32_t region, uint32_t index, uint64_t begin_ns)
+{
+    const rlx_run_watch_t *watch = run->stats->watch;
+    const rlx_plan_step_t *planned = &run->plans[region]->steps[index - run->model->regions[region].first_step];
+    rlx_step_seen_t seen = {.plan = run->plans[region], .step = index, .tiles = planned->tiles, .begin_ns = begin_ns,
+                            .end_ns = rlx_clock_ns(), .cost_ns = planned->cost_ns, .parts = watch->parts, .n_parts = run_threads(run)};
+
+    if (seen.tiles > 0)
+        watch->step(watch->context, &seen);
+}
+
+/* Where members of the team write what they did in the next step; NULL without a watch. */
+static rlx_step_part_t *step_parts(const rlx_run_state_t *run)
+{
+    const rlx_run_watch_t *watch = run->stats != NULL ? run->stats->watch : NULL;
+
+    if (watch == NULL)
+        return NULL;
+    memset(watch->parts, 0, (size_t)run_threads(run) * sizeof *watch->parts);
+    return watch->parts;
+}
+
+/* On the caller alone. */
+static void step_alone(const rlx_team_job_t *job)
+{
+    uint64_t begin_ns = job->parts != NULL ? rlx_clock_ns() : 0;
+
+    job->fn(&job->args, 0, job->tiles);
+    if (job->parts != NULL)
+        job->parts[0] = (rlx_step_part_t){begin_ns, rlx_clock_ns(), job->tiles};
+}
+
 static void step_run(rlx_run_state_t *run, const rlx_plan_t *plan, uint32_t index)
 {
     const rlx_program_step_t *step = &run->model->steps[index];
     const rlx_plan_step_t *planned = &plan->steps[index - run->model->regions[plan->region].first_step];
     const uint32_t *ids = run->model->operands + step->operands;
     rlx_operand_t operands[2 * RLX_OPERAND_MAX];
-    rlx_team_job_t job = {.fn = planned->fn, .tiles = planned->tiles, .scratch_stride = (size_t)plan->scratch_bytes};
+    rlx_team_job_t job = {.fn = planned->fn, .tiles = planned->tiles, .scratch_stride = (size_t)plan->scratch_bytes,
+                          .parts = step_parts(run)};
 
     if (planned->tiles == 0)
         return;
@@ -120,7 +154,7 @@ static void step_run(rlx_run_state_t *run, const rlx_plan_t *plan, uint32_t inde
         .error = &run->error,
     };
     if (step_is_small(run, planned))
-        job.fn(&job.args, 0, job.tiles);
+        step_alone(&job);
     else
         rlx_team_run(run->team, &job);
 }
@@ -129,9 +163,10 @@ static rlx_status_t steps_run(rlx_run_state_t *run, uint32_t region)
 {
     const rlx_program_region_t *entry = &run->model->regions[region];
     uint64_t *step_ns = run->stats != NULL ? run->stats->step_ns : NULL;
+    bool watched = run->stats != NULL && run->stats->watch != NULL;
 
     for (uint32_t i = entry->first_step; i < entry->first_step + entry->n_steps; i++) {
-        uint64_t start = step_ns != NULL ? rlx_clock_ns() : 0;
+        uint64_t start = step_ns != NULL || watched ? rlx_clock_ns() : 0;
 
         if (run->cancel != NULL && atomic_load_explicit(run->cancel, memory_order_relaxed)) /* a hint: no data travels with it */
             return rlx_fail(run->diag, RLX_E_CANCELLED, "cancelled before step '%s'", run->model->strings + run->model->steps[i].name);
@@ -140,6 +175,8 @@ static rlx_status_t steps_run(rlx_run_state_t *run, uint32_t region)
         step_run(run, run->plans[region], i);
         if (step_ns != NULL)
             step_ns[i] = rlx_clock_ns() - start;
+        if (watched)
+            step_watch(run, region, i, start);
         if (__atomic_load_n(&run->error, __ATOMIC_RELAXED) != 0) /* ordered by the end of the job */
             return kernel_fail(run, &run->model->steps[i]);
     }
@@ -178,6 +215,8 @@ rlx_status_t rlx_run(rlx_plan_t *plan, rlx_team_t *team, const rlx_io_t *inputs,
     rlx_status_t status;
 
     RLX_ASSERT(plan->region == 0);
+    if (stats != NULL && stats->watch != NULL)
+        RLX_ASSERT(stats->watch->n_parts >= run_threads(&run));
     RLX_TRY(rlx_symbols_match_plan(plan, inputs, diag));
     run.plans[0] = plan;
     if (team != NULL)

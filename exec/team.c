@@ -69,20 +69,36 @@ unsigned rlx_float_env_enter(void)
 
 void rlx_float_env_leave(unsigned saved) { _mm_setcsr(saved); }
 
+/* Takes tiles until none is left; returns how many. */
+static int64_t tiles_run(rlx_team_t *team, const rlx_kernel_args_t *args)
+{
+    int64_t tiles = team->job.tiles, chunk = team->chunk, taken = 0;
+
+    for (;;) {
+        int64_t begin = atomic_fetch_add_explicit(&team->next, chunk, memory_order_relaxed); /* ordered by entering and leaving */
+        int64_t end = begin + chunk < tiles ? begin + chunk : tiles;
+
+        if (begin >= tiles)
+            return taken;
+        team->job.fn(args, begin, end);
+        taken += end - begin;
+    }
+}
+
 static void tiles_take(rlx_team_t *team, int index)
 {
     rlx_kernel_args_t args = team->job.args;
-    int64_t tiles = team->job.tiles, chunk = team->chunk;
+    rlx_step_part_t *part = team->job.parts != NULL ? &team->job.parts[index] : NULL;
 
     if (args.scratch != NULL)
         args.scratch = (char *)args.scratch + (size_t)index * team->job.scratch_stride;
-    for (;;) {
-        int64_t begin = atomic_fetch_add_explicit(&team->next, chunk, memory_order_relaxed); /* ordered by entering and leaving */
-
-        if (begin >= tiles)
-            return;
-        team->job.fn(&args, begin, begin + chunk < tiles ? begin + chunk : tiles);
+    if (part == NULL) {
+        (void)tiles_run(team, &args);
+        return;
     }
+    part->begin_ns = rlx_clock_ns();
+    part->tiles = tiles_run(team, &args);
+    part->end_ns = rlx_clock_ns(); /* the caller reads it after job_close */
 }
 
 static bool job_waits(unsigned state, unsigned served) { return (state & OPEN) && EPOCH(state) != served; }

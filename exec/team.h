@@ -10,6 +10,7 @@ typedef struct rlx_team_job {
     rlx_kernel_args_t args; /* scratch: of the caller; worker i uses scratch + i * scratch_stride */
     int64_t tiles;
     size_t scratch_stride;
+    rlx_step_part_t *parts; /* NULL, or by member: filled by those that take tiles */
 } rlx_team_job_t;
 
 /* A team serves one run at a time; others wait here. */

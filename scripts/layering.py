@@ -14,12 +14,13 @@ FOLDERS = {
     "kernels": ["base/"],
     "ir": ["base/", "proto/", "bundle/", "kernels/"],
     "exec": ["base/", "bundle/", "kernels/abi.h", "kernels/params", "kernels/kernel_list.h"],
+    "trace": ["base/", "bundle/", "exec/", "kernels/abi.h", "kernels/kernel_list.h"],
     "rpc": ["base/", "proto/"],
-    "daemon": ["base/", "proto/", "bundle/", "exec/", "kernels/abi.h", "rpc/"],
+    "daemon": ["base/", "proto/", "bundle/", "exec/", "kernels/abi.h", "rpc/", "trace/"],
     "daemon/actor": ["base/"],
     "sim": ["base/", "daemon/actor/"],
     "sdk": ["base/", "proto/", "rpc/"],
-    "cli": ["rpc/", "base/", "proto/", "bundle/", "kernels/", "ir/", "exec/"],
+    "cli": ["rpc/", "trace/", "base/", "proto/", "bundle/", "kernels/", "ir/", "exec/"],
 }
 # folder -> headers of libraries that it may include. Headers of libc are those that this Python knows not to be any library's.
 LIBRARIES = {
@@ -29,6 +30,7 @@ LIBRARIES = {
     "kernels": [],
     "ir": ["protobuf-c/", "xxhash.h"],
     "exec": [],
+    "trace": [],
     "rpc": ["uv.h", "nghttp2", "openssl", "microhttpd", "protobuf-c/"],
     "daemon": ["uv.h", "jansson.h", "protobuf-c/", "sodium.h", "xxhash.h"],
     "daemon/actor": [],

@@ -1,6 +1,6 @@
-/* What this machine can do at best, measured: the yardsticks of `rlx bench`. */
-#ifndef RLX_CLI_MACHINE_H
-#define RLX_CLI_MACHINE_H
+/* What this machine can do at best, measured: the yardsticks of `rlx bench` and of profiles. */
+#ifndef RLX_TRACE_MACHINE_H
+#define RLX_TRACE_MACHINE_H
 
 typedef struct rlx_machine {
     double gflops; /* f32 fma of `isa`, all threads together */

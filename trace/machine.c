@@ -1,6 +1,6 @@
 /* FMA peak and memory bandwidth. Threads run at the same time, as the kernels do; each thread's best stretch counts, so that a
  * neighbour's interruption does not lower the yardstick. */
-#include "cli/machine.h"
+#include "trace/machine.h"
 
 #include <immintrin.h>
 #include <pthread.h>

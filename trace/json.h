@@ -1,0 +1,12 @@
+/* Text as JSON strings. Every byte sequence gives a valid one: what is no UTF-8 becomes U+FFFD. Characters that mean something to HTML are
+ * escaped too, so that JSON may stand inside a page. */
+#ifndef RLX_TRACE_JSON_H
+#define RLX_TRACE_JSON_H
+
+#include "base/text.h"
+
+/* With its quotes. */
+void rlx_json_string(rlx_text_t *out, const char *text);
+void rlx_json_string_n(rlx_text_t *out, const char *text, size_t bytes);
+
+#endif
