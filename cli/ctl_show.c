@@ -89,7 +89,7 @@ static bool is_table(const json_t *value)
     return true;
 }
 
-/* Column names in order of first appearance. */
+/* Column names in order of first appearance. What nests has no place in a line: --output json shows it. */
 static int columns_collect(const json_t *rows, const char **names)
 {
     int n = 0;
@@ -103,7 +103,7 @@ static int columns_collect(const json_t *rows, const char **names)
 
             while (at < n && strcmp(names[at], key) != 0)
                 at++;
-            if (at == n && n < COLUMNS_MAX)
+            if (at == n && n < COLUMNS_MAX && !json_is_object(value) && !json_is_array(value))
                 names[n++] = key;
         }
     return n;

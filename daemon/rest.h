@@ -20,6 +20,8 @@ typedef struct rlx_rest_options {
     rlx_node_t *node;      /* borrowed, outlives it */
     const char *version, *commit; /* of this program; borrowed */
     bool admin_remote;     /* /v1/ also for clients of other machines; else 403 */
+    void (*drain)(void *context); /* POST /v1/drain: begins the node's drain, once or again */
+    void *drain_context;
 } rlx_rest_options_t;
 
 rlx_status_t rlx_rest_create(const rlx_rest_options_t *options, rlx_rest_t **out_rest, rlx_diag_t *diag);

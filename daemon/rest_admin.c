@@ -99,3 +99,25 @@ void rlx_rest_admin_stacks(rlx_rest_t *rest, rlx_http_exchange_t *exchange, cons
     rlx_json_close(&json, '}');
     rlx_rest_reply_json(exchange, 200, &json);
 }
+
+/* Answers at once; asked again, it tells how many requests are left. */
+void rlx_rest_admin_drain(rlx_rest_t *rest, rlx_http_exchange_t *exchange, const rlx_rest_path_t *path)
+{
+    rlx_actor_view_t view;
+    uint64_t left = 0;
+    rlx_text_t text;
+    rlx_json_t json;
+
+    (void)path;
+    if (admin_refused(rest, exchange))
+        return;
+    rest->options.drain(rest->options.drain_context);
+    rlx_actor_look(rlx_node_actor(rest->node), &view);
+    for (int i = RLX_REQUEST_RECEIVING; i < RLX_REQUEST_STATE_COUNT; i++)
+        left += view.in_state[i];
+    rlx_rest_json_begin(&json, &text);
+    rlx_json_bool(&json, "draining", true);
+    rlx_json_unsigned(&json, "requests", left);
+    rlx_json_close(&json, '}');
+    rlx_rest_reply_json(exchange, 200, &json);
+}

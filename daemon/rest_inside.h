@@ -66,7 +66,7 @@ rlx_rest_fn_t rlx_rest_index, rlx_rest_load, rlx_rest_unload;                   
 rlx_rest_fn_t rlx_rest_regions_status, rlx_rest_region_register, rlx_rest_region_unregister;     /* rest_regions.c */
 rlx_rest_fn_t rlx_rest_metrics;                                                                  /* rest_metrics.c */
 rlx_rest_fn_t rlx_rest_page, rlx_rest_status;                                                    /* rest_status.c */
-rlx_rest_fn_t rlx_rest_admin_status, rlx_rest_admin_requests, rlx_rest_admin_stacks;             /* rest_admin.c */
+rlx_rest_fn_t rlx_rest_admin_status, rlx_rest_admin_requests, rlx_rest_admin_stacks, rlx_rest_admin_drain;             /* rest_admin.c */
 
 /* The whole state as JSON (open object): the page's and rlxctl's. */
 void rlx_rest_status_write(rlx_rest_t *rest, rlx_json_t *json);

@@ -14,6 +14,7 @@ static const rlx_rest_route_t routes[] = {
     {"GET", RLX_ROUTE_EXACT, "/v1/status", "", rlx_rest_admin_status},
     {"GET", RLX_ROUTE_EXACT, "/v1/requests", "", rlx_rest_admin_requests},
     {"GET", RLX_ROUTE_EXACT, "/v1/stacks", "", rlx_rest_admin_stacks},
+    {"POST", RLX_ROUTE_EXACT, "/v1/drain", "", rlx_rest_admin_drain},
     {"GET", RLX_ROUTE_EXACT, "/v2", "", rlx_rest_server},
     {"GET", RLX_ROUTE_EXACT, "/v2/", "", rlx_rest_server},
     {"GET", RLX_ROUTE_EXACT, "/v2/health/live", "", rlx_rest_live},

@@ -62,7 +62,8 @@ static rlx_status_t doors_make(rlx_serve_t *serve, rlx_diag_t *diag)
 {
     const rlx_config_t *config = serve->options->config;
     rlx_rpc_tls_t tls = {config->server.tls.certificate, config->server.tls.key, config->server.tls.client_ca};
-    rlx_rest_options_t rest = {.node = serve->node, .version = RLX_VERSION, .commit = RLX_COMMIT, .admin_remote = config->server.admin_remote};
+    rlx_rest_options_t rest = {.node = serve->node, .version = RLX_VERSION, .commit = RLX_COMMIT, .admin_remote = config->server.admin_remote,
+                               .drain = rlx_serve_drain, .drain_context = serve};
     rlx_http_options_t http = {.loop = &serve->loop,
                                .handler = rlx_rest_handle,
                                .gone = rlx_rest_gone,

@@ -47,7 +47,9 @@ void rlx_serve_load(rlx_serve_t *serve);
 void rlx_serve_reload(rlx_serve_t *serve);
 /* daemon/serve.c */
 void rlx_serve_started(rlx_serve_t *serve);
-/* daemon/serve_stop.c: begins the drain; the process ends with `exit_code` unless something worse happens. */
+/* daemon/serve_stop.c: the node refuses what is new, and goes on running; the first call counts. A restart ends it. */
+void rlx_serve_drain(void *serve);
+/* Begins the drain; the process ends with `exit_code` unless something worse happens. */
 void rlx_serve_stop(rlx_serve_t *serve, int exit_code);
 /* daemon/serve_watch.c: signals, and what systemd hears. */
 void rlx_serve_watch(rlx_serve_t *serve);
