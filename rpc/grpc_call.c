@@ -239,7 +239,8 @@ void rlx_rpc_call_send(rlx_rpc_call_t *call, const rlx_rpc_slice_t *slices, int 
     message->context = context;
     message->bytes = message->left = bytes + RLX_GRPC_PREFIX;
     message->n_slices = n_slices;
-    memcpy(message->slices, slices, (size_t)n_slices * sizeof *slices);
+    if (n_slices > 0)
+        memcpy(message->slices, slices, (size_t)n_slices * sizeof *slices);
     rlx_grpc_prefix_encode(message->prefix, (uint32_t)bytes);
     if (call->queue == NULL) {
         call->sent_ns = call->conn->read_ns;

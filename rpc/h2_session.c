@@ -1,6 +1,10 @@
 /* nghttp2's callbacks: which call a frame belongs to, and what it costs. */
 #include "rpc/server_internal.h"
 
+/* nghttp2 ends the connection over one stream too many, where RFC 9113 (5.1.2) asks for the stream's refusal, so that clients retry. So it
+ * gets a larger limit than the one that is advertised, and the refusal is ours; past the larger one the peer is no longer mistaken. */
+#define STREAMS_HARD_MAX(limits) ((limits)->streams_max * 2 + 100)
+
 static rlx_rpc_call_t *call_of(nghttp2_session *session, int32_t stream) { return nghttp2_session_get_stream_user_data(session, stream); }
 
 static int on_frame_begins(nghttp2_session *session, const nghttp2_frame_hd *head, void *user)
@@ -22,6 +26,10 @@ static int on_headers_begin(nghttp2_session *session, const nghttp2_frame *frame
     rlx_rpc_conn_timer_touch(conn, conn->read_ns);
     if (frame->headers.cat != NGHTTP2_HCAT_REQUEST)
         return 0;
+    if (conn->n_calls >= conn->server->options.limits.streams_max) {
+        nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_REFUSED_STREAM);
+        return 0;
+    }
     call = rlx_rpc_call_get(conn, frame->hd.stream_id);
     if (call == NULL)
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
@@ -114,6 +122,7 @@ static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, v
             rlx_rpc_budget_reset(conn);
         break;
     case NGHTTP2_GOAWAY:
+        rlx_rpc_conn_goaway_sent(conn);
         if (frame->goaway.error_code != NGHTTP2_NO_ERROR && frame->goaway.error_code != NGHTTP2_ENHANCE_YOUR_CALM)
             conn->server->counters.h2_errors++;
         break;
@@ -164,7 +173,7 @@ bool rlx_rpc_h2_begin(rlx_rpc_conn_t *conn)
     const rlx_rpc_server_t *server = conn->server;
     const rlx_rpc_limits_t *limits = &server->options.limits;
     const nghttp2_settings_entry settings[] = {
-        {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits->streams_max},
+        {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, STREAMS_HARD_MAX(limits)},
         {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, limits->window_bytes},
         {NGHTTP2_SETTINGS_MAX_FRAME_SIZE, FRAME_BYTES},
         {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, limits->header_bytes_max},
@@ -175,6 +184,18 @@ bool rlx_rpc_h2_begin(rlx_rpc_conn_t *conn)
     return nghttp2_session_server_new2(&conn->session, server->callbacks, conn, server->option) == 0 &&
            nghttp2_submit_settings(conn->session, NGHTTP2_FLAG_NONE, settings, sizeof settings / sizeof *settings) == 0 &&
            nghttp2_session_set_local_window_size(conn->session, NGHTTP2_FLAG_NONE, 0, (int32_t)limits->window_bytes) == 0;
+}
+
+void rlx_rpc_h2_advertise(const rlx_rpc_conn_t *conn, uint8_t *frame, size_t bytes)
+{
+    uint32_t streams = conn->server->options.limits.streams_max;
+
+    if (frame[3] != NGHTTP2_SETTINGS)
+        return;
+    for (uint8_t *entry = frame + 9; entry + 6 <= frame + bytes; entry += 6)
+        if (entry[0] == 0 && entry[1] == NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
+            for (int i = 0; i < 4; i++)
+                entry[2 + i] = (uint8_t)(streams >> (24 - 8 * i));
 }
 
 /* What it still sends is ignored; the connection ends when GOAWAY has left, or with the stall timer when it does not read that either. */

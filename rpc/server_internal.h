@@ -241,6 +241,7 @@ void rlx_rpc_conn_timer_start(rlx_rpc_conn_t *conn);
 uint64_t rlx_rpc_timer_ms(const rlx_rpc_server_t *server, uint64_t at_ns); /* from the loop's time until `at_ns` of the clock */
 void rlx_rpc_conn_timer_touch(rlx_rpc_conn_t *conn, uint64_t now_ns); /* something began that stall or keepalive bound */
 void rlx_rpc_conn_drain(rlx_rpc_conn_t *conn);
+void rlx_rpc_conn_goaway_sent(rlx_rpc_conn_t *conn);
 void rlx_rpc_conn_ping_acked(rlx_rpc_conn_t *conn, const uint8_t opaque[8]);
 
 /* server_output.c */
@@ -263,6 +264,7 @@ void rlx_rpc_histogram_add(rlx_rpc_histogram_t *histogram, uint64_t ns);
 /* h2_session.c, h2_budget.c, h2_window.c */
 rlx_status_t rlx_rpc_h2_create(rlx_rpc_server_t *server, rlx_diag_t *diag);
 bool rlx_rpc_h2_begin(rlx_rpc_conn_t *conn);
+void rlx_rpc_h2_advertise(const rlx_rpc_conn_t *conn, uint8_t *frame, size_t bytes); /* a frame about to be sent */
 void rlx_rpc_h2_fail(rlx_rpc_conn_t *conn); /* GOAWAY (ENHANCE_YOUR_CALM), then close */
 void rlx_rpc_budget_init(rlx_rpc_budget_t *budget, uint64_t now_ns);
 void rlx_rpc_budget_frame(rlx_rpc_conn_t *conn, const nghttp2_frame_hd *head);

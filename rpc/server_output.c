@@ -128,6 +128,7 @@ static bool batch_fill(rlx_rpc_conn_t *conn, rlx_rpc_batch_t *batch)
         if (n <= 0)
             break;
         rlx_rpc_batch_bytes(batch, data, (size_t)n);
+        rlx_rpc_h2_advertise(conn, batch->arena + batch->arena_used - n, (size_t)n);
     }
     return good;
 }

@@ -181,9 +181,15 @@ void rlx_rpc_conn_drain(rlx_rpc_conn_t *conn)
     conn->drain = DRAIN_NOTICE;
     conn->drain_ns = rlx_clock_ns();
     nghttp2_submit_shutdown_notice(conn->session);
-    nghttp2_submit_ping(conn->session, NGHTTP2_FLAG_NONE, drain_ping);
     rlx_rpc_conn_timer_start(conn);
     rlx_rpc_conn_dirty(conn);
+}
+
+/* Not earlier: nghttp2 sends PING before everything else that waits. */
+void rlx_rpc_conn_goaway_sent(rlx_rpc_conn_t *conn)
+{
+    if (conn->drain == DRAIN_NOTICE)
+        nghttp2_submit_ping(conn->session, NGHTTP2_FLAG_NONE, drain_ping);
 }
 
 /* One round trip after the notice: no request can be under way that has not seen it. */
