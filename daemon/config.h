@@ -77,7 +77,7 @@ typedef struct rlx_config {
         int64_t warm_up;
     } models;
     struct {
-        int64_t requests, queue, batch_delay_us, workers, request_memory;
+        int64_t requests, queue, batch_delay_us, workers, request_memory, progress_timeout_ms;
     } scheduling;
     struct {
         int64_t level, format;

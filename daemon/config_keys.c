@@ -82,6 +82,8 @@ static const rlx_config_field_t scheduling_fields[] = {
     {"workers", RLX_CONFIG_INT, AT(scheduling.workers), 0, 0, 4096, .help = "kernel threads; 0: the node's CPU cores"},
     {"request_memory", RLX_CONFIG_SIZE, AT(scheduling.request_memory), GIB, MIB, 4096 * GIB,
      .help = "of requests that arrive or wait, all together"},
+    {"progress_timeout", RLX_CONFIG_MS, AT(scheduling.progress_timeout_ms), 60000, 100, DAY_MS,
+     .help = "a run that takes longer makes the node not ready and starves the watchdog"},
     {0},
 };
 static const rlx_config_field_t logging_fields[] = {

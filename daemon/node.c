@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "daemon/node_state.h"
 
-#define PROGRESS_NS (UINT64_C(60) * 1000000000) /* a run older than this makes the node not ready: its worker may hang */
+#define PROGRESS_NS (UINT64_C(60) * 1000000000)
 
 /* A model version is about to serve: it gets the lowest free number. */
 static rlx_status_t served_add(void *context, rlx_served_t *served, rlx_diag_t *diag)
@@ -106,6 +106,8 @@ rlx_status_t rlx_node_create(const rlx_node_options_t *options, rlx_node_t **out
     if (node == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for the node");
     node->options = *options;
+    if (node->options.progress_ns == 0)
+        node->options.progress_ns = PROGRESS_NS;
     node->loop = options->loop;
     node->armed_ns = RLX_ACTOR_NEVER;
     snprintf(node->id, sizeof node->id, "%s", options->id);
@@ -151,7 +153,7 @@ bool rlx_node_progresses(const rlx_node_t *node)
 {
     uint64_t oldest = rlx_actor_oldest_run_ns(node->actor);
 
-    return oldest == RLX_ACTOR_NEVER || rlx_clock_ns() <= oldest + PROGRESS_NS;
+    return oldest == RLX_ACTOR_NEVER || rlx_clock_ns() <= oldest + node->options.progress_ns;
 }
 
 bool rlx_node_ready(const rlx_node_t *node, const char **out_reason)

@@ -21,6 +21,7 @@ typedef struct rlx_node_options {
     uint32_t requests_max;     /* in all states together */
     uint32_t queue_max;        /* waiting, per model */
     uint64_t batch_delay_us;
+    uint64_t progress_ns;      /* a run older than this makes the node not ready: its worker may hang; 0: PROGRESS_NS */
     uint64_t receive_bytes_max; /* memory of requests that are arriving or waiting, all together; above: RESOURCE_EXHAUSTED */
     rlx_models_options_t models; /* loop and hooks are filled in */
 } rlx_node_options_t;

@@ -31,6 +31,7 @@ static rlx_status_t node_make(rlx_serve_t *serve, rlx_diag_t *diag)
         .requests_max = (uint32_t)config->scheduling.requests,
         .queue_max = (uint32_t)config->scheduling.queue,
         .batch_delay_us = (uint64_t)config->scheduling.batch_delay_us,
+        .progress_ns = (uint64_t)config->scheduling.progress_timeout_ms * 1000000,
         .receive_bytes_max = (uint64_t)config->scheduling.request_memory,
         .models = {.repository = config->models.repository,
                    .store = config->models.store,
