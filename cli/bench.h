@@ -23,6 +23,8 @@ typedef struct rlx_bench {
     rlx_machine_t machine;
     double *latency_ns; /* ascending */
     int64_t n_runs;
+    double *traced_ns; /* ascending: of runs told to a trace */
+    int64_t n_traced;
     double seconds;
     rlx_bench_row_t *steps, *kernels; /* kernels: summed from steps, by descending time */
     int n_steps, n_kernels;

@@ -68,6 +68,8 @@ static void rows_print(const rlx_bench_t *bench, const rlx_bench_row_t *rows, in
         row_print(bench, &rows[i], total_ns, out);
 }
 
+static double traced_p50(const rlx_bench_t *bench) { return bench->traced_ns[bench->n_traced / 2]; }
+
 void rlx_bench_print(const rlx_bench_t *bench, bool with_steps, FILE *out)
 {
     double p50 = rlx_bench_percentile(bench, 50), total_ns = 0;
@@ -78,13 +80,16 @@ void rlx_bench_print(const rlx_bench_t *bench, bool with_steps, FILE *out)
             bench->session->n_threads > 1 ? "s" : "", bench->n_steps, (double)bench->arena_bytes / 1e6);
     fprintf(out, "latency     min %.3f  p50 %.3f  p90 %.3f  p99 %.3f ms  (%lld runs in %.1f s)\n", bench->latency_ns[0] / 1e6, p50 / 1e6,
             rlx_bench_percentile(bench, 90) / 1e6, rlx_bench_percentile(bench, 99) / 1e6, (long long)bench->n_runs, bench->seconds);
-    fprintf(out, "throughput  %.1f runs/s", (double)bench->n_runs / bench->seconds);
+    fprintf(out, "throughput  %.1f runs/s", (double)(bench->n_runs + bench->n_traced) / bench->seconds);
     if (bench->flops > 0)
         fprintf(out, ", %.1f GF/s at p50", bench->flops / p50);
     if (bench->flops > 0 && bench->machine.gflops > 0)
         fprintf(out, " = %.0f%% of the FMA peak", 100 * bench->flops / p50 / bench->machine.gflops);
     fprintf(out, "\nmachine     %.1f GF/s FMA peak, %.1f GB/s memory read, measured now with as many threads\n", bench->machine.gflops,
             bench->machine.gbytes);
+    if (bench->n_traced > 0)
+        fprintf(out, "profiling   p50 %.3f ms traced, %.3f ms not (every other run): %+.2f %%\n", traced_p50(bench) / 1e6, p50 / 1e6,
+                100 * (traced_p50(bench) / p50 - 1));
     rows_print(bench, bench->kernels, bench->n_kernels, total_ns, out);
     if (with_steps)
         rows_print(bench, bench->steps, bench->n_steps, total_ns, out);
@@ -143,6 +148,8 @@ static void json_print(const rlx_bench_t *bench, FILE *out)
             sum / (double)bench->n_runs / 1e6);
     fprintf(out, "  \"flops\": %.0f,\n  \"arena_bytes\": %lld,\n  \"machine\": {\"gflops\": %.3f, \"gbytes_per_s\": %.3f},\n", bench->flops,
             (long long)bench->arena_bytes, bench->machine.gflops, bench->machine.gbytes);
+    if (bench->n_traced > 0)
+        fprintf(out, "  \"profiling\": {\"runs\": %lld, \"p50_ms\": %.6f},\n", (long long)bench->n_traced, traced_p50(bench) / 1e6);
     json_rows(bench, "kernels", bench->kernels, bench->n_kernels, out);
     fputs(",\n", out);
     json_rows(bench, "steps", bench->steps, bench->n_steps, out);

@@ -8,13 +8,14 @@
 #include "cli/bench_input.h"
 #include "cli/bench_url.h"
 #include "cli/cli.h"
+#include "cli/profiling.h"
 #include "kernels/reference.h"
 
 #define RUNS_MAX ((int64_t)1 << 20)
 #define SAMPLES_MAX 256 /* runs whose steps are kept; later runs overwrite the oldest */
 
 typedef struct bench_request {
-    const char *bundle, *input, *json;
+    const char *bundle, *input, *json, *profiling;
     rlx_session_options_t session;
     rlx_compile_options_t shapes;
     double duration_s, warmup_s;
@@ -29,6 +30,7 @@ typedef struct bench_loop {
     rlx_io_t *outputs;
     uint64_t *samples; /* SAMPLES_MAX x n_steps */
     int64_t n_runs;
+    rlx_profiling_t *profiling; /* NULL: nothing is traced */
 } bench_loop_t;
 
 static rlx_status_t request_parse(int argc, char **argv, bench_request_t *request, rlx_diag_t *diag)
@@ -37,6 +39,7 @@ static rlx_status_t request_parse(int argc, char **argv, bench_request_t *reques
         {"model", required_argument, NULL, 'm'},    {"input", required_argument, NULL, 'i'},  {"json", required_argument, NULL, 'j'},
         {"threads", required_argument, NULL, 't'},  {"kernels", required_argument, NULL, 'k'}, {"shape", required_argument, NULL, 's'},
         {"duration", required_argument, NULL, 'd'}, {"warmup", required_argument, NULL, 'w'}, {"steps", no_argument, NULL, 'S'},
+        {"profiling", required_argument, NULL, 'p'},
         {0},
     };
 
@@ -52,6 +55,7 @@ static rlx_status_t request_parse(int argc, char **argv, bench_request_t *reques
         case 'd': RLX_TRY(rlx_cli_seconds("--duration", optarg, &request->duration_s, diag)); break;
         case 'w': RLX_TRY(rlx_cli_seconds("--warmup", optarg, &request->warmup_s, diag)); break;
         case 'S': request->steps = true; break;
+        case 'p': request->profiling = optarg; break;
         default: return diag->status;
         }
     return rlx_cli_operand(argc, argv, "FILE.rlxb", &request->bundle, diag);
@@ -76,6 +80,34 @@ static int number_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* The same, told to the trace. The steps' times are not sampled: they would be of two kinds. */
+static rlx_status_t loop_traced(bench_loop_t *loop, uint64_t *out_ns, rlx_diag_t *diag)
+{
+    rlx_run_stats_t stats = {0};
+    uint64_t read_ns = rlx_clock_ns();
+
+    RLX_TRY(rlx_profiling_run(loop->profiling, loop->session, loop->plan, loop->inputs, loop->outputs, &stats, diag));
+    *out_ns = rlx_clock_ns() - read_ns;
+    rlx_profiling_request(loop->profiling, read_ns, read_ns, 1, rlx_status_name(RLX_OK));
+    return RLX_OK;
+}
+
+/* Until the time is over. With a trace every other run is told to it, so that both kinds see the same machine. */
+static rlx_status_t loop_repeat(bench_loop_t *loop, double duration_s, rlx_bench_t *bench, rlx_diag_t *diag)
+{
+    uint64_t start = rlx_clock_ns(), ns;
+
+    do {
+        RLX_TRY(loop_once(loop, &ns, diag));
+        bench->latency_ns[bench->n_runs++] = (double)ns;
+        if (loop->profiling == NULL)
+            continue;
+        RLX_TRY(loop_traced(loop, &ns, diag));
+        bench->traced_ns[bench->n_traced++] = (double)ns;
+    } while ((double)(rlx_clock_ns() - start) < duration_s * 1e9 && bench->n_runs < RUNS_MAX);
+    return RLX_OK;
+}
+
 static rlx_status_t loop_measure(bench_loop_t *loop, const bench_request_t *request, rlx_bench_t *bench, rlx_diag_t *diag)
 {
     uint64_t start = rlx_clock_ns(), ns;
@@ -84,13 +116,13 @@ static rlx_status_t loop_measure(bench_loop_t *loop, const bench_request_t *requ
         RLX_TRY(loop_once(loop, &ns, diag));
     while ((double)(rlx_clock_ns() - start) < request->warmup_s * 1e9);
     loop->n_runs = 0;
+    if (request->profiling != NULL)
+        RLX_TRY(rlx_profiling_open(request->profiling, loop->session, &bench->machine, &loop->profiling, diag));
     start = rlx_clock_ns();
-    do {
-        RLX_TRY(loop_once(loop, &ns, diag));
-        bench->latency_ns[bench->n_runs++] = (double)ns;
-    } while ((double)(rlx_clock_ns() - start) < request->duration_s * 1e9 && bench->n_runs < RUNS_MAX);
+    RLX_TRY(loop_repeat(loop, request->duration_s, bench, diag));
     bench->seconds = (double)(rlx_clock_ns() - start) / 1e9;
     qsort(bench->latency_ns, (size_t)bench->n_runs, sizeof *bench->latency_ns, number_compare);
+    qsort(bench->traced_ns, (size_t)bench->n_traced, sizeof *bench->traced_ns, number_compare);
     return RLX_OK;
 }
 
@@ -139,9 +171,11 @@ static rlx_status_t bench_inputs(rlx_session_t *session, const bench_request_t *
     loop.outputs = calloc(n_outputs + 1, sizeof *loop.outputs);
     loop.samples = calloc(n_steps * SAMPLES_MAX + 1, sizeof *loop.samples);
     bench.latency_ns = malloc((size_t)RUNS_MAX * sizeof *bench.latency_ns);
+    bench.traced_ns = malloc((size_t)RUNS_MAX * sizeof *bench.traced_ns);
     bench.steps = calloc(n_steps + 1, sizeof *bench.steps);
     bench.kernels = calloc(RLX_K_END, sizeof *bench.kernels);
-    if (loop.outputs == NULL || loop.samples == NULL || bench.latency_ns == NULL || bench.steps == NULL || bench.kernels == NULL) {
+    if (loop.outputs == NULL || loop.samples == NULL || bench.latency_ns == NULL || bench.traced_ns == NULL ||
+        bench.steps == NULL || bench.kernels == NULL) {
         status = rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
         goto free_all;
     }
@@ -152,6 +186,8 @@ static rlx_status_t bench_inputs(rlx_session_t *session, const bench_request_t *
     bench.machine = rlx_machine_measure(session->isa, session->n_threads);
     rlx_cli_progress(NULL, "running");
     status = loop_measure(&loop, request, &bench, diag);
+    if (rlx_profiling_close(loop.profiling, diag) != RLX_OK)
+        status = diag->status;
     rlx_cli_progress(NULL, NULL);
     if (status == RLX_OK) {
         steps_fill(&loop, &bench);
@@ -166,6 +202,7 @@ free_all:
     free(loop.outputs);
     free(loop.samples);
     free(bench.latency_ns);
+    free(bench.traced_ns);
     free(bench.steps);
     free(bench.kernels);
     return status;
@@ -233,6 +270,7 @@ const rlx_verb_t rlx_verb_bench = {
             "  --shape NAME=DIMS   extents of a made-up input: --shape image=1x3x224x224\n"
             "  --steps             also lists every step\n"
             "  --json FILE         also writes everything as JSON\n"
+            "  --profiling FILE    writes a trace of every other run, for Perfetto and `rlx profile`, and prints what tracing costs\n"
             "  --kernels reference runs the reference kernels instead of the bundle's code\n"
             "\n"
             "With --url (grpc://, http://, https://, unix:PATH) the load is on a server, and the answer is latency as clients see it:\n"

@@ -3,13 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "cli/cli.h"
+#include "cli/profiling.h"
 #include "cli/session.h"
 
 #define PREVIEW_MAX 6
 
 typedef struct infer_request {
-    const char *bundle, *input, *output;
+    const char *bundle, *input, *output, *profiling;
     rlx_session_options_t session;
     bool quiet;
 } infer_request_t;
@@ -19,6 +21,7 @@ static rlx_status_t request_parse(int argc, char **argv, infer_request_t *reques
     static const struct option options[] = {
         {"model", required_argument, NULL, 'm'},   {"input", required_argument, NULL, 'i'},   {"output", required_argument, NULL, 'o'},
         {"threads", required_argument, NULL, 't'}, {"kernels", required_argument, NULL, 'k'}, {"quiet", no_argument, NULL, 'q'},
+        {"profiling", required_argument, NULL, 'p'},
         {0},
     };
 
@@ -31,6 +34,7 @@ static rlx_status_t request_parse(int argc, char **argv, infer_request_t *reques
         case 't': RLX_TRY(rlx_session_threads_parse(optarg, &request->session, diag)); break;
         case 'k': RLX_TRY(rlx_session_kernels_parse(optarg, &request->session, diag)); break;
         case 'q': request->quiet = true; break;
+        case 'p': request->profiling = optarg; break;
         default: return diag->status;
         }
     RLX_TRY(rlx_cli_operand(argc, argv, "FILE.rlxb", &request->bundle, diag));
@@ -91,17 +95,22 @@ static rlx_status_t outputs_write(const rlx_session_t *session, const infer_requ
     return status;
 }
 
-static rlx_status_t request_run(rlx_session_t *session, const infer_request_t *request, const rlx_io_t *inputs, rlx_diag_t *diag)
+/* `profiling` NULL: not traced. */
+static rlx_status_t request_run(rlx_session_t *session, const infer_request_t *request, rlx_profiling_t *profiling, const rlx_io_t *inputs,
+                                rlx_diag_t *diag)
 {
     int n = rlx_session_n_outputs(session);
     rlx_io_t *outputs = calloc((size_t)n + 1, sizeof *outputs);
+    rlx_run_stats_t stats = {0};
     rlx_plan_t *plan = NULL;
     rlx_status_t status;
 
     if (outputs == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
     status = rlx_plan_get(session->model, inputs, &plan, diag);
-    if (status == RLX_OK)
+    if (status == RLX_OK && profiling != NULL)
+        status = rlx_profiling_run(profiling, session, plan, inputs, outputs, &stats, diag);
+    else if (status == RLX_OK)
         status = rlx_run(plan, session->team, inputs, outputs, NULL, NULL, diag);
     if (status == RLX_OK)
         status = outputs_write(session, request, outputs, diag);
@@ -113,27 +122,47 @@ static rlx_status_t request_run(rlx_session_t *session, const infer_request_t *r
     return status;
 }
 
-static rlx_status_t infer_run(int argc, char **argv, rlx_diag_t *diag)
+static int64_t rows_of(const rlx_session_t *session, const rlx_io_t *inputs)
 {
-    infer_request_t request;
-    rlx_session_t session;
+    return rlx_session_n_inputs(session) > 0 && inputs[0].tensor.rank > 0 ? inputs[0].tensor.dims[0] : 1;
+}
+
+static rlx_status_t file_run(rlx_session_t *session, const infer_request_t *request, rlx_profiling_t *profiling, rlx_diag_t *diag)
+{
+    uint64_t read_ns = rlx_clock_ns(), submit_ns;
     rlx_npz_t npz;
     rlx_io_t *inputs;
     rlx_status_t status;
 
-    RLX_TRY(request_parse(argc, argv, &request, diag));
-    RLX_TRY(rlx_npz_read(request.input, &npz, diag));
-    status = rlx_session_open(request.bundle, &request.session, &session, diag);
-    if (status != RLX_OK)
-        goto fini_npz;
-    status = rlx_session_bind(&session, &npz, &inputs, diag);
+    RLX_TRY(rlx_npz_read(request->input, &npz, diag));
+    status = rlx_session_bind(session, &npz, &inputs, diag);
     if (status == RLX_OK) {
-        status = request_run(&session, &request, inputs, diag);
+        submit_ns = rlx_clock_ns();
+        status = request_run(session, request, profiling, inputs, diag);
+        if (profiling != NULL && status == RLX_OK)
+            rlx_profiling_request(profiling, read_ns, submit_ns, rows_of(session, inputs), rlx_status_name(status));
         free(inputs);
     }
-    rlx_session_close(&session);
-fini_npz:
     rlx_npz_fini(&npz);
+    return status;
+}
+
+static rlx_status_t infer_run(int argc, char **argv, rlx_diag_t *diag)
+{
+    infer_request_t request;
+    rlx_session_t session;
+    rlx_profiling_t *profiling = NULL;
+    rlx_status_t status = RLX_OK;
+
+    RLX_TRY(request_parse(argc, argv, &request, diag));
+    RLX_TRY(rlx_session_open(request.bundle, &request.session, &session, diag));
+    if (request.profiling != NULL)
+        status = rlx_profiling_open(request.profiling, &session, NULL, &profiling, diag);
+    if (status == RLX_OK)
+        status = file_run(&session, &request, profiling, diag);
+    if (rlx_profiling_close(profiling, diag) != RLX_OK) /* the first failure stays in `diag` */
+        status = diag->status;
+    rlx_session_close(&session);
     return status;
 }
 
@@ -147,6 +176,7 @@ const rlx_verb_t rlx_verb_infer = {
             "Options:\n"
             "  --threads N          threads that run the kernels (default: one per CPU); never changes a bit of the result\n"
             "  --kernels reference  runs the reference kernels of this program instead of the bundle's code: the same bits, slowly\n"
+            "  --profiling FILE     writes a trace of the run, for Perfetto and `rlx profile`\n"
             "  --quiet              prints nothing on success\n"
             "\n"
             "Exit codes: 0 done, 1 the input, the bundle or the machine was refused, 2 command line not understood.\n",

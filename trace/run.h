@@ -24,7 +24,7 @@ typedef struct rlx_trace_run_end {
     uint64_t begin_ns, end_ns, kernel_ns;
     int n_requests;
     int64_t rows;
-    const char *outcome; /* "ok", or a string that lives for ever */
+    const char *outcome; /* RLX_OK's name, or a string that lives for ever */
 } rlx_trace_run_end_t;
 void rlx_trace_run_end(rlx_trace_run_t *run, const rlx_trace_run_end_t *end);
 

@@ -64,7 +64,7 @@ typedef struct rlx_trace_request {
     uint64_t number;    /* of this request */
     uint64_t run;       /* that served it, or 0 */
     const char *id, *traceparent; /* as the client gave them, or "" */
-    const char *outcome;          /* "ok", or why not: a string that lives for ever */
+    const char *outcome;          /* RLX_OK's name, or why not: a string that lives for ever */
     int64_t rows;
     uint64_t read_ns, submit_ns, start_ns, end_ns, answer_ns, free_ns;
     uint64_t kernel_ns; /* of its run */
