@@ -21,6 +21,7 @@ typedef struct node {
     sim_daemon_t daemon;
     client_t clients[CLIENTS_MAX];
     uint32_t n_clients, n_models;
+    uint64_t keys[4]; /* of batches; the first is 0 */
     uint64_t cost_ns[SIM_MODELS_MAX], speed[SIM_MODELS_MAX]; /* table; what it really is, in 16ths */
     uint64_t timer; /* the armed one's number */
     bool crowd;     /* large bursts of one key on one worker: runs of 64 */
@@ -116,6 +117,8 @@ static void set_up(node_t *node, sim_world_t *world)
         options = (rlx_actor_options_t){.requests_max = 200, .models_max = 1, .workers = 1};
     sim_daemon_init(&node->daemon, world, &options, &ops, node);
     node->timer = 0;
+    for (int i = 1; i < 4; i++)
+        node->keys[i] = rlx_prng_next(prng) | 1;
     node->n_models = (uint32_t)rlx_prng_between(prng, 1, options.models_max);
     node->n_clients = (uint32_t)rlx_prng_between(prng, 1, CLIENTS_MAX);
     for (uint32_t i = 0; i < node->n_models; i++) {
@@ -177,7 +180,7 @@ static void bytes_are_there(node_t *node, uint32_t request, uint64_t who)
         return;
     }
     uint32_t rows = rlx_prng_chance(prng, 700) ? 1 : (uint32_t)rlx_prng_between(prng, 1, 10);
-    rlx_actor_event_t event = {.rows = rows, .batch_key = node->crowd ? 1 : rlx_prng_below(prng, 4), .priority = rlx_prng_chance(prng, 100),
+    rlx_actor_event_t event = {.rows = rows, .batch_key = node->keys[node->crowd ? 1 : rlx_prng_below(prng, 4)], .priority = rlx_prng_chance(prng, 100),
         .cost_ns = node->cost_ns[model] * rows * rlx_prng_between(prng, 50, 200) / 100, .deadline_ns = RLX_ACTOR_NEVER};
     if (client->patience_ns > 0 && rlx_prng_chance(prng, 900)) {
         uint64_t within_ns = rlx_prng_exponential(prng, client->patience_ns);

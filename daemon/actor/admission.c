@@ -16,9 +16,11 @@ static bool has_idle(const rlx_actor_t *actor)
 
 uint64_t actor_admission_own_ns(const rlx_actor_t *actor, uint32_t model, uint64_t cost_ns)
 {
-    bool contended = actor->waiting > 1 || !has_idle(actor);
+    const actor_model_t *held = &actor->models[model];
 
-    return contended ? actor_estimate_safe(&actor->models[model], cost_ns) : actor_estimate_mean(&actor->models[model], cost_ns);
+    if (actor->waiting > 1 || !has_idle(actor))
+        return actor_estimate_safe(held, cost_ns);
+    return actor->n_running == 0 ? actor_estimate_alone(held, cost_ns, actor->options.workers) : actor_estimate_mean(held, cost_ns);
 }
 
 static uint64_t wait_ns(const rlx_actor_t *actor, const actor_request_t *request, uint64_t now_ns)
@@ -36,7 +38,7 @@ static uint64_t wait_ns(const rlx_actor_t *actor, const actor_request_t *request
 /* An estimate that refuses every request would never be measured again: now and then one that would disturb nobody is let in. */
 static bool may_probe(const rlx_actor_t *actor, const actor_model_t *model, uint64_t now_ns)
 {
-    return has_idle(actor) && model->runs == 0 && model->samples > 0 && now_ns - model->measured_ns > ACTOR_PROBE_NS;
+    return has_idle(actor) && model->runs == 0 && model->one.samples > 0 && now_ns - model->one.measured_ns > ACTOR_PROBE_NS;
 }
 
 rlx_refusal_t actor_admission_decide(rlx_actor_t *actor, uint32_t request, uint64_t now_ns, uint64_t *out_wait_ns)

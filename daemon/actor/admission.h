@@ -9,7 +9,7 @@ rlx_refusal_t actor_admission_decide(rlx_actor_t *actor, uint32_t request, uint6
 /* The same question at its turn: NONE: it may start now. */
 rlx_refusal_t actor_admission_start(const rlx_actor_t *actor, uint32_t request, uint64_t now_ns);
 /* Expected time of `cost_ns` of `model`: careful while others compete for the workers, for then a run that ends too late is somebody else's
- * loss; the mean otherwise. */
+ * loss; the mean otherwise, of a run with all workers where nothing else runs. */
 uint64_t actor_admission_own_ns(const rlx_actor_t *actor, uint32_t model, uint64_t cost_ns);
 
 #endif

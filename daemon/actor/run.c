@@ -42,9 +42,10 @@ void actor_run_start(rlx_actor_t *actor, uint32_t first, uint64_t now_ns)
     run->cancelled = run->ended = 0;
     run->model = model;
     run->start_ns = now_ns;
-    run->expected_ns = actor_estimate_mean(&actor->models[model], run->cost_ns);
     run->active = true;
     run->alone = actor->n_running == 1 && actor->waiting == 0;
+    /* Who waits for it has taken its helpers away: on one worker, even if it is alone now. */
+    run->expected_ns = actor_estimate_mean(&actor->models[model], run->cost_ns);
     actor->models[model].runs++;
     actor_turn_charge(actor, model, run->expected_ns);
     for (uint32_t i = 0; i < run->n; i++) {

@@ -40,6 +40,12 @@ typedef struct actor_line {
     uint64_t cost_ns;              /* sum over the line */
 } actor_line_t;
 
+/* Measured time over table cost, 16 bits behind the point; its mean deviation; when it was measured last, and how often. */
+typedef struct actor_estimate {
+    uint64_t ratio, deviation, measured_ns;
+    uint8_t samples; /* stops at 255 */
+} actor_estimate_t;
+
 typedef enum actor_model_state { ACTOR_MODEL_ABSENT, ACTOR_MODEL_SERVING, ACTOR_MODEL_LEAVING } actor_model_state_t;
 
 typedef struct actor_model {
@@ -50,9 +56,8 @@ typedef struct actor_model {
     uint32_t runs;
     uint64_t waiting_ns; /* expected, over both lines */
     uint64_t virtual_ns; /* work it got, on the common scale of turn.c */
-    /* Estimate: measured time over table cost, 16 bits behind the point; its mean deviation; when it was measured last, and how often. */
-    uint64_t ratio, deviation, measured_ns;
-    uint8_t samples; /* stops at 255 */
+    actor_estimate_t one;  /* of runs on one worker */
+    actor_estimate_t team; /* of runs that were alone and had all workers */
 } actor_model_t;
 
 typedef struct actor_run {

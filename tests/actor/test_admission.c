@@ -192,6 +192,50 @@ static void an_estimate_that_refuses_everything_is_tried_again_after_a_second(vo
     script_free(script);
 }
 
+static void a_straggler_counts_as_four_times_the_mean_at_most(void **state)
+{
+    script_t *script = script_new(8, 1);
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        script_ask(script, 0, 10, 0);
+        script_complete(script, 0, i == 0 ? 10 : 1000);
+    }
+    script_forget(script);
+    script_ask(script, 0, 10, 17); /* 10, and a quarter of the way to 40: 17.5 */
+    script_ask(script, 0, 10, 18);
+    script_expect(script, "refuse 2 deadline_unreachable, run 0 [3] alone");
+    script_free(script);
+}
+
+static void a_request_that_will_be_alone_may_count_on_all_workers(void **state)
+{
+    script_t *script = script_new(8, 4);
+
+    (void)state;
+    script_ask(script, 0, 40, 9); /* Nothing is known yet, but four workers need 10 at least. */
+    script_ask(script, 0, 40, 10);
+    script_complete(script, 0, 20); /* They need 20. */
+    script_ask(script, 0, 40, 19);
+    script_ask(script, 0, 40, 20);
+    script_expect(script, "refuse 0 deadline_unreachable, run 0 [1] alone, reply 1, refuse 2 deadline_unreachable, run 0 [3] alone");
+    script_free(script);
+}
+
+static void what_all_workers_did_says_little_about_one(void **state)
+{
+    script_t *script = script_new(8, 4);
+
+    (void)state;
+    script_ask(script, 0, 40, 0);
+    script_complete(script, 0, 20);
+    script_ask(script, 0, 40, 0);
+    script_ask(script, 0, 40, 39); /* Not alone: 40, as the table says. */
+    script_ask(script, 0, 40, 40);
+    script_expect(script, "run 0 [0] alone, reply 0, run 0 [1] alone, refuse 2 deadline_unreachable, run 1 [3]");
+    script_free(script);
+}
+
 static void absurd_costs_and_deadlines_do_not_wrap(void **state)
 {
     script_t *script = script_new(8, 1);
@@ -231,6 +275,9 @@ int main(void)
         cmocka_unit_test(runs_that_take_twice_as_long_double_the_estimate),
         cmocka_unit_test(a_run_that_was_stopped_teaches_nothing),
         cmocka_unit_test(an_estimate_that_refuses_everything_is_tried_again_after_a_second),
+        cmocka_unit_test(a_straggler_counts_as_four_times_the_mean_at_most),
+        cmocka_unit_test(a_request_that_will_be_alone_may_count_on_all_workers),
+        cmocka_unit_test(what_all_workers_did_says_little_about_one),
         cmocka_unit_test(absurd_costs_and_deadlines_do_not_wrap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

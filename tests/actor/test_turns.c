@@ -121,6 +121,24 @@ static void what_a_run_really_took_is_what_counts(void **state)
     script_free(script);
 }
 
+static void a_newcomer_does_not_stand_behind_one_that_was_charged_too_much(void **state)
+{
+    script_t *script = script_new(80, 4);
+
+    (void)state;
+    script_model(script, 1, 64, 0, 0);
+    script_model(script, 2, 64, 0, 0);
+    for (int i = 0; i < 20; i++)
+        script_ask(script, 1, 100, 0);
+    for (uint32_t i = 0; i < 4; i++) /* 1 ms each, not 100 */
+        script_complete(script, i, 1);
+    script_ask(script, 2, 100, 0);
+    for (uint32_t i = 0; i < 4; i++) /* One run per worker, and no more. */
+        script_complete(script, i, 1);
+    script_state(script, 20, "running");
+    script_free(script);
+}
+
 static void no_request_waits_while_a_worker_is_free(void **state)
 {
     script_t *script = script_new(16, 3);
@@ -144,6 +162,7 @@ int main(void)
         cmocka_unit_test(turns_are_by_time_not_by_count),
         cmocka_unit_test(a_model_that_was_idle_has_saved_up_nothing),
         cmocka_unit_test(what_a_run_really_took_is_what_counts),
+        cmocka_unit_test(a_newcomer_does_not_stand_behind_one_that_was_charged_too_much),
         cmocka_unit_test(no_request_waits_while_a_worker_is_free),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
