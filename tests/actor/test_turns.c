@@ -133,8 +133,8 @@ static void a_newcomer_does_not_stand_behind_one_that_was_charged_too_much(void 
     for (uint32_t i = 0; i < 4; i++) /* 1 ms each, not 100 */
         script_complete(script, i, 1);
     script_ask(script, 2, 100, 0);
-    for (uint32_t i = 0; i < 4; i++) /* One run per worker, and no more. */
-        script_complete(script, i, 1);
+    for (uint32_t i = 0; i < 5; i++) /* What was charged too much for a run of each worker is given back first, but no more. */
+        script_complete(script, i % 4, 1);
     script_state(script, 20, "running");
     script_free(script);
 }
