@@ -10,7 +10,10 @@ static const char *const kept[HEADERS_KEPT] = {
     "traceparent", "tracestate", "baggage", "user-agent", "authorization", "x-request-id", "grpc-encoding", ":authority",
 };
 
-static bool is(nghttp2_vec text, const char *expected, size_t bytes) { return text.len == bytes && memcmp(text.base, expected, bytes) == 0; }
+static bool is(nghttp2_vec text, const char *expected, size_t bytes)
+{
+    return text.len == bytes && memcmp(text.base, expected, bytes) == 0;
+}
 #define IS(text, literal) is(text, literal, sizeof(literal) - 1)
 
 /* application/grpc, application/grpc+proto, and parameters behind them. */

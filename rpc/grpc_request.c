@@ -5,7 +5,10 @@
 
 #include "rpc/server_internal.h"
 
-static const char *path_of(const rlx_rpc_call_t *call) { return call->path == NULL ? "" : (const char *)nghttp2_rcbuf_get_buf(call->path).base; }
+static const char *path_of(const rlx_rpc_call_t *call)
+{
+    return call->path == NULL ? "" : (const char *)nghttp2_rcbuf_get_buf(call->path).base;
+}
 
 /* False: the call was refused. */
 static bool headers_check(rlx_rpc_call_t *call)
@@ -23,7 +26,8 @@ static bool headers_check(rlx_rpc_call_t *call)
                             "over HTTP/2 this port speaks gRPC: POST with content-type application/grpc or application/grpc+proto; "
                             "REST is served over HTTP/1.1");
     } else if (!call->te) {
-        rlx_rpc_call_refuse(call, RLX_E_REQUEST_MALFORMED, "the header \"te: trailers\" is missing; a proxy on the way may not carry trailers");
+        rlx_rpc_call_refuse(call, RLX_E_REQUEST_MALFORMED,
+                            "the header \"te: trailers\" is missing; a proxy on the way may not carry trailers");
     } else if (call->timeout_bad) {
         rlx_rpc_call_refuse(call, RLX_E_REQUEST_MALFORMED, "grpc-timeout is not one to eight digits and a unit of H M S m u n");
     } else {

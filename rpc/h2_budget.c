@@ -1,6 +1,6 @@
 /* Budgets against floods. Frames that make us work without asking for anything spend tokens; requests, data sent and finished calls earn
- * them, and time does. An honest peer that answers every DATA frame with two window updates, or that cancels each of a thousand calls, stays
- * within them; one that sends nothing else runs out and is told to calm down. */
+ * them, and time does. An honest peer that answers every DATA frame with two window updates, or that cancels each of a thousand calls,
+ * stays within them; one that sends nothing else runs out and is told to calm down. */
 #include "rpc/server_internal.h"
 
 #define CONTROL_MAX 10000

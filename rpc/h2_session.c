@@ -37,7 +37,8 @@ static int on_headers_begin(nghttp2_session *session, const nghttp2_frame *frame
     return 0;
 }
 
-static int on_header(nghttp2_session *session, const nghttp2_frame *frame, nghttp2_rcbuf *name, nghttp2_rcbuf *value, uint8_t flags, void *user)
+static int on_header(nghttp2_session *session, const nghttp2_frame *frame, nghttp2_rcbuf *name, nghttp2_rcbuf *value, uint8_t flags,
+                     void *user)
 {
     rlx_rpc_call_t *call = call_of(session, frame->hd.stream_id);
 

@@ -130,13 +130,15 @@ static void server_free(rlx_rpc_server_t *server)
 
 static rlx_status_t memory_get(rlx_rpc_server_t *server, rlx_diag_t *diag)
 {
+    bool tls = server->options.tls != NULL;
+
     server->batch = rlx_rpc_batch_get(server);
     server->buffer = aligned_alloc(4096, READ_BYTES);
-    if (server->options.tls != NULL) {
+    if (tls) {
         server->plain = aligned_alloc(4096, READ_BYTES);
         server->cipher = aligned_alloc(4096, CIPHER_BYTES);
     }
-    if (server->batch == NULL || server->buffer == NULL || (server->options.tls != NULL && (server->plain == NULL || server->cipher == NULL)))
+    if (server->batch == NULL || server->buffer == NULL || (tls && (server->plain == NULL || server->cipher == NULL)))
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for the server's buffers");
     return RLX_OK;
 }

@@ -37,12 +37,14 @@ typedef struct rlx_rpc_limits {
     uint32_t streams_max;          /* per connection; more: REFUSED_STREAM */
     uint32_t header_bytes_max;     /* per header list; above: RESOURCE_EXHAUSTED, the connection survives */
     uint64_t message_bytes_max;    /* one request message; above: RESOURCE_EXHAUSTED with both numbers, the connection survives */
-    uint64_t output_bytes_max;     /* unsent bytes of one connection before its reads pause */
-    uint32_t window_bytes;         /* stream and connection flow-control windows */
+    uint64_t output_bytes_max;     /* unsent bytes of one connection; above: its windows are not refilled, new calls RESOURCE_EXHAUSTED, and
+                                    * while its socket is full its reads pause */
+    uint32_t window_bytes;         /* stream and connection flow-control windows; 16 times that once a larger message has come */
     uint32_t handshake_ms;         /* from accept to the peer's HTTP/2 SETTINGS (TLS included); then closed. After it idle_ms bounds, and
                                     * stall_ms a header block that does not end */
     uint32_t idle_ms;              /* a connection without calls; 0: for ever */
-    uint32_t stall_ms;             /* a message that makes no progress; DEADLINE_EXCEEDED */
+    uint32_t stall_ms;             /* a message that makes no progress: DEADLINE_EXCEEDED, or RST_STREAM (CANCEL) where an answer is not
+                                    * read; a full socket or unfinished header block that makes none: the connection closes */
     uint32_t keepalive_ms;         /* PING to silent peers with calls open; 0: never */
 } rlx_rpc_limits_t;
 /* The defaults, documented in docs/PROTOCOL.md. */
@@ -59,7 +61,8 @@ extern const rlx_rpc_limits_t rlx_rpc_limits_default;
     X(stalls, "messages that made no progress in time") X(cancelled, "calls cancelled by the client") \
     X(deadlines, "calls past their deadline") X(h2_errors, "connections closed for HTTP/2 errors") X(reads, "read calls") \
     X(output_full, "calls refused: the peer does not read its answers") \
-    X(writes, "write calls") X(read_bytes, "bytes read") X(write_bytes, "bytes written") X(http_connections, "connections handed to HTTP/1.1")
+    X(writes, "write calls") X(read_bytes, "bytes read") X(write_bytes, "bytes written") \
+    X(http_connections, "connections handed to HTTP/1.1")
 typedef struct rlx_rpc_counters {
 #define RLX_RPC_COUNTER(id, help) uint64_t id;
     RLX_RPC_COUNTERS(RLX_RPC_COUNTER)
@@ -98,8 +101,13 @@ uint32_t rlx_rpc_server_connections(const rlx_rpc_server_t *server);
 /* Closes everything at once; `done` runs on the loop when every handle is closed, and the server is freed. */
 void rlx_rpc_server_close(rlx_rpc_server_t *server, void (*done)(void *context), void *context);
 const rlx_rpc_counters_t *rlx_rpc_server_counters(const rlx_rpc_server_t *server);
-/* Sends what replies queued since the last call, one write per connection. Runs by itself once per loop turn; a caller that spins between
- * turns calls it. */
+/* Sends what replies queued since the last call, one write per connection. Runs by itself after each read, after the loop's polling and
+ * before it sleeps; a caller that spins between turns calls it. Inside a callback of a method it does nothing: what the callback queued
+ * leaves when the callback's read has been worked off.
+ *
+ * To spin without sleeping, the program's own loop calls uv_run(loop, UV_RUN_NOWAIT), which polls the sockets once, runs timers and
+ * flushes; UV_RUN_ONCE sleeps instead. Between them it may look at completions and call this function. (uv_run does not nest: none of this
+ * from inside a callback of the loop.) */
 void rlx_rpc_server_flush(rlx_rpc_server_t *server);
 
 /* A call. */
@@ -108,12 +116,14 @@ void *rlx_rpc_call_context(const rlx_rpc_call_t *call);
 uint64_t rlx_rpc_call_deadline_ns(const rlx_rpc_call_t *call); /* rlx_clock_ns() time; UINT64_MAX without grpc-timeout */
 uint64_t rlx_rpc_call_read_ns(const rlx_rpc_call_t *call);     /* when the read returned that brought its latest bytes */
 uint64_t rlx_rpc_call_id(const rlx_rpc_call_t *call);          /* unique in this process */
-/* A request header (lower case), or NULL. Borrowed until closed. Only those named in rpc/grpc_headers.c are kept (traceparent and others). */
+/* A request header (lower case), or NULL. Borrowed until closed. Only those named in rpc/grpc_headers.c are kept: traceparent, tracestate,
+ * baggage, user-agent, authorization, x-request-id, grpc-encoding, :authority. */
 const char *rlx_rpc_call_header(const rlx_rpc_call_t *call, const char *name);
 /* "10.0.0.7:4242", "unix"; and the subject of a verified client certificate or NULL. */
 const char *rlx_rpc_call_peer(const rlx_rpc_call_t *call);
 const char *rlx_rpc_call_subject(const rlx_rpc_call_t *call);
-/* While held, received bytes are not given back to the flow-control window: the peer stops after at most one window. */
+/* While held, the bytes that this call receives are not given back to its stream's window: its peer stops after at most one window. Other
+ * calls of the connection flow on. */
 void rlx_rpc_call_hold(rlx_rpc_call_t *call, bool hold);
 
 typedef struct rlx_rpc_slice {
@@ -124,7 +134,8 @@ typedef void rlx_rpc_release_fn_t(void *context);
 #define RLX_RPC_SLICES_MAX 256
 
 /* Sends one message made of `slices` (the array is copied, the bytes are borrowed until `release(context)`, which runs exactly once, also
- * when the call is cancelled; on the loop, maybe before this returns). `release` may be NULL for bytes that outlive the call. A streaming
+ * when the call is cancelled; on the loop, maybe before this returns, and maybe after `closed`: the bytes may still wait in the socket's
+ * queue then). `release` may be NULL for bytes that outlive the call. A streaming
  * method may send many; what is unsent is bounded by output_bytes_max of its own reads. */
 void rlx_rpc_call_send(rlx_rpc_call_t *call, const rlx_rpc_slice_t *slices, int n_slices, rlx_rpc_release_fn_t *release, void *context);
 /* Ends the call with trailers. `message` is for people (percent-encoded on the wire), may be NULL. Once. */

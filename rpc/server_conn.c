@@ -35,7 +35,7 @@ static void on_handle_closed(uv_handle_t *handle)
     rlx_rpc_server_handle_closed(server);
 }
 
-void rlx_rpc_conn_open(rlx_rpc_server_t *server, int fd, const char *peer, bool unix_socket)
+void rlx_rpc_conn_open(rlx_rpc_server_t *server, int fd, const char peer[PEER_BYTES], bool unix_socket)
 {
     rlx_rpc_conn_t *conn = server->free_conns;
 
@@ -68,11 +68,9 @@ void rlx_rpc_conn_open(rlx_rpc_server_t *server, int fd, const char *peer, bool 
     server->conns = conn;
     server->n_conns++;
     conn->state = server->tls != NULL && !unix_socket ? CONN_TLS : CONN_PEEK;
-    if (conn->state == CONN_TLS && !rlx_rpc_tls_begin(conn)) {
-        rlx_rpc_conn_close(conn);
-        return;
-    }
     rlx_rpc_conn_timer_start(conn);
+    if (conn->state == CONN_TLS && !rlx_rpc_tls_begin(conn))
+        rlx_rpc_conn_close(conn);
     rlx_rpc_conn_interest(conn);
 }
 
@@ -152,8 +150,10 @@ void rlx_rpc_conn_linger(rlx_rpc_conn_t *conn)
 
 void rlx_rpc_conn_interest(rlx_rpc_conn_t *conn)
 {
-    /* While reads pause, a peer that goes away must still be noticed. */
-    int events = (conn->paused ? UV_DISCONNECT : UV_READABLE) | (rlx_rpc_conn_blocked(conn) ? UV_WRITABLE : 0);
+    /* While reads pause, a peer that goes away must still be noticed; and one that goes before it has said enough would keep the socket
+     * readable for ever. */
+    int events = (conn->paused ? 0 : UV_READABLE) | (conn->paused || conn->state == CONN_PEEK ? UV_DISCONNECT : 0) |
+                 (rlx_rpc_conn_blocked(conn) ? UV_WRITABLE : 0);
 
     if (events == conn->events || conn->state == CONN_CLOSED)
         return;
@@ -232,7 +232,11 @@ static void on_events(uv_poll_t *poll, int status, int events)
 {
     rlx_rpc_conn_t *conn = poll->data;
 
-    if (status < 0 || (events & UV_DISCONNECT) != 0) {
+    if (conn->state == CONN_PEEK && status == 0)
+        rlx_rpc_conn_peek(conn);
+    if (conn->state == CONN_CLOSED)
+        return;
+    if (status < 0 || ((events & UV_DISCONNECT) != 0 && (conn->paused || conn->state == CONN_PEEK))) {
         rlx_rpc_conn_close(conn);
         return;
     }
@@ -240,9 +244,7 @@ static void on_events(uv_poll_t *poll, int status, int events)
         rlx_rpc_conn_writable(conn);
     if (conn->dirty)
         rlx_rpc_server_flush(conn->server);
-    if (conn->state == CONN_PEEK)
-        rlx_rpc_conn_peek(conn);
-    /* The peeked bytes are read at once. */
+    /* Peeked bytes are read at once. */
     if ((events & UV_READABLE) != 0 && conn->state != CONN_CLOSED && conn->state != CONN_PEEK)
         conn_readable(conn);
     if (conn->state != CONN_CLOSED)

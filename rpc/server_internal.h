@@ -223,7 +223,7 @@ void rlx_rpc_listeners_close(rlx_rpc_server_t *server);
 void rlx_rpc_listen_again(uv_timer_t *timer);
 
 /* server_conn.c: the life of a connection */
-void rlx_rpc_conn_open(rlx_rpc_server_t *server, int fd, const char *peer, bool unix_socket); /* moves fd */
+void rlx_rpc_conn_open(rlx_rpc_server_t *server, int fd, const char peer[PEER_BYTES], bool unix_socket); /* moves fd */
 void rlx_rpc_conn_close(rlx_rpc_conn_t *conn);                /* now, or when whoever is in nghttp2 leaves */
 void rlx_rpc_conn_detach(rlx_rpc_conn_t *conn);               /* gives its descriptor to options.http */
 void rlx_rpc_conn_begin(rlx_rpc_conn_t *conn);                /* HTTP/2 begins */

@@ -1,8 +1,8 @@
 /* Listening sockets. Accepted connections are non-blocking and go to server_conn.c.
  *
- * Out of descriptors: accept would fail and the listener stay readable for ever. The server keeps one descriptor in reserve; it gives it up,
- * accepts, closes that connection at once and takes the reserve back, so that the queue empties and peers learn of it. When even that fails
- * listening pauses for a moment. Existing connections are not touched; one line a minute tells how many were refused. */
+ * Out of descriptors: accept would fail and the listener stay readable for ever. The server keeps one descriptor in reserve; it gives it
+ * up, accepts, closes that connection at once and takes the reserve back, so that the queue empties and peers learn of it. When even that
+ * fails listening pauses for a moment. Existing connections are not touched; one line a minute tells how many were refused. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -261,8 +261,8 @@ rlx_status_t rlx_rpc_server_listen_unix(rlx_rpc_server_t *server, const char *pa
     int fd;
 
     if (strlen(path) >= sizeof address.sun_path)
-        return rlx_fail(diag, RLX_E_LISTEN, "the path of a Unix socket has at most %zu bytes, this one %zu: %s", sizeof address.sun_path - 1,
-                        strlen(path), path);
+        return rlx_fail(diag, RLX_E_LISTEN, "the path of a Unix socket has at most %zu bytes, this one %zu: %s",
+                        sizeof address.sun_path - 1, strlen(path), path);
     memcpy(address.sun_path, path, strlen(path) + 1);
     if (socket_is_stale(&address))
         unlink(path);

@@ -1,7 +1,8 @@
 /* Time bounds of a connection: handshake, idleness, stalls, keepalive, the two phases of a drain.
  *
- * One timer per connection, set lazily: the hot path only writes down when something happened. When the timer fires, everything is looked at
- * and the timer set for the earliest bound that can be reached next. It is moved nearer only when something begins that has a nearer bound. */
+ * One timer per connection, set lazily: the hot path only writes down when something happened. When the timer fires, everything is looked
+ * at and the timer set for the earliest bound that can be reached next. It is moved nearer only when something begins that has a nearer
+ * bound. */
 #include <string.h>
 #include <sys/socket.h>
 
@@ -69,7 +70,7 @@ void rlx_rpc_conn_timer_touch(rlx_rpc_conn_t *conn, uint64_t now_ns)
         timer_set(conn, now_ns + (uint64_t)ms * NS_PER_MS);
 }
 
-/* Messages that stopped in the middle: theirs on the way in, ours on the way out. What we hold back ourselves is not theirs to answer for. */
+/* Messages that stopped in the middle: theirs on the way in, ours on the way out. For what we hold back ourselves they do not answer. */
 static void calls_check(rlx_rpc_conn_t *conn, conn_check_t *check)
 {
     uint32_t stall_ms = conn->server->options.limits.stall_ms;
@@ -108,8 +109,10 @@ static void keepalive_check(rlx_rpc_conn_t *conn, conn_check_t *check)
 
 static void drain_last(rlx_rpc_conn_t *conn)
 {
+    int32_t last = nghttp2_session_get_last_proc_stream_id(conn->session);
+
     conn->drain = DRAIN_LAST;
-    nghttp2_submit_goaway(conn->session, NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(conn->session), NGHTTP2_NO_ERROR, NULL, 0);
+    nghttp2_submit_goaway(conn->session, NGHTTP2_FLAG_NONE, last, NGHTTP2_NO_ERROR, NULL, 0);
     rlx_rpc_conn_dirty(conn);
 }
 

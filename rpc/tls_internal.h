@@ -1,7 +1,8 @@
 /* The TLS side of a connection, between its socket and nghttp2 (or the pump to HTTP/1.1). Only rpc/tls*.c include this.
  *
- * OpenSSL reads from the server's read buffer and writes to the server's cipher buffer, through a BIO of our own: no BIO memory that grows,
- * no copy besides the cipher's. What the socket does not take is copied to `rest` until it is writable again; meanwhile nothing is encrypted. */
+ * OpenSSL reads from the server's read buffer and writes to the server's cipher buffer, through a BIO of our own: no BIO memory that
+ * grows, no copy besides the cipher's. What the socket does not take is copied to `rest` until it is writable again; meanwhile nothing is
+ * encrypted. */
 #ifndef RLX_RPC_TLS_INTERNAL_H
 #define RLX_RPC_TLS_INTERNAL_H
 

@@ -205,8 +205,8 @@ static void info_half_close(rlx_rpc_call_t *call)
     char text[1024];
     uint64_t deadline = rlx_rpc_call_deadline_ns(call);
 
-    snprintf(text, sizeof text, "peer %s\nsubject %s\ntraceparent %s\nx-other %s\nleft_ms %" PRId64 "\nid %" PRIu64 "\n", rlx_rpc_call_peer(call),
-             subject != NULL ? subject : "-", trace != NULL ? trace : "-", rlx_rpc_call_header(call, "x-other") != NULL ? "kept" : "-",
+    snprintf(text, sizeof text, "peer %s\nsubject %s\ntraceparent %s\nx-other %s\nleft_ms %" PRId64 "\nid %" PRIu64 "\n",
+             rlx_rpc_call_peer(call), subject != NULL ? subject : "-", trace != NULL ? trace : "-", rlx_rpc_call_header(call, "x-other") != NULL ? "kept" : "-",
              deadline == UINT64_MAX ? (int64_t)-1 : (int64_t)(deadline - rlx_clock_ns()) / 1000000, rlx_rpc_call_id(call));
     send_copy(call, text, strlen(text));
     finish_ok(call);
@@ -257,8 +257,9 @@ static void counters_half_close(rlx_rpc_call_t *call)
     RLX_RPC_COUNTERS(RLX_RPC_COUNTER)
 #undef RLX_RPC_COUNTER
     n += snprintf(text + n, sizeof text - (size_t)n,
-                  "opened %" PRIu64 "\nclosed %" PRIu64 "\nmessages %" PRIu64 "\nmessage_ends %" PRIu64 "\nhalf_closes %" PRIu64 "\nsent %" PRIu64
-                  "\nreleased %" PRIu64 "\nopen_calls %u\nopen_connections %u\nserver_time_count %" PRIu64 "\nserver_time_sum %" PRIu64 "\n",
+                  "opened %" PRIu64 "\nclosed %" PRIu64 "\nmessages %" PRIu64 "\nmessage_ends %" PRIu64 "\nhalf_closes %" PRIu64
+                  "\nsent %" PRIu64 "\nreleased %" PRIu64 "\nopen_calls %u\nopen_connections %u\nserver_time_count %" PRIu64
+                  "\nserver_time_sum %" PRIu64 "\n",
                   seen.opened, seen.closed, seen.messages, seen.message_ends, seen.half_closes, seen.sent, seen.released,
                   rlx_rpc_server_calls(server), rlx_rpc_server_connections(server), time->count, time->sum_ns);
     slice = (rlx_rpc_slice_t){strdup(text), (size_t)n};
@@ -374,6 +375,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "handles are left in the loop\n");
         return 3;
     }
-    printf("opened %" PRIu64 " closed %" PRIu64 " sent %" PRIu64 " released %" PRIu64 "\n", seen.opened, seen.closed, seen.sent, seen.released);
+    printf("opened %" PRIu64 " closed %" PRIu64 " sent %" PRIu64 " released %" PRIu64 "\n", seen.opened, seen.closed, seen.sent,
+           seen.released);
     return done && seen.opened == seen.closed && seen.sent == seen.released ? 0 : 4;
 }
