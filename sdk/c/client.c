@@ -169,6 +169,13 @@ void rlx_sdk_client_release(rlx_client_t *client)
     free(client);
 }
 
+void rlx_sdk_client_end(rlx_client_t *client)
+{
+    rlx_sdk_dispatch_close(client);
+    loop_close(client);
+    rlx_sdk_client_release(client);
+}
+
 void rlx_client_destroy(rlx_client_t *client)
 {
     if (client == NULL)
@@ -176,10 +183,8 @@ void rlx_client_destroy(rlx_client_t *client)
     pthread_mutex_lock(&client->mutex);
     client->closing = true;
     pthread_mutex_unlock(&client->mutex);
-    rlx_sdk_thread_stop(client);
-    rlx_sdk_dispatch_close(client);
-    loop_close(client);
-    rlx_sdk_client_release(client);
+    if (rlx_sdk_thread_stop(client))
+        rlx_sdk_client_end(client);
 }
 
 /* ---- state ---- */

@@ -107,7 +107,7 @@ struct rlx_client {
     /* Under the mutex. */
     pthread_t thread;
     pthread_cond_t idle;           /* the client's thread waits for its turn */
-    bool driven, stopping, closing, thread_waits;
+    bool driven, stopping, closing, thread_waits, orphaned; /* orphaned: its thread ends it */
     uint64_t released_ns;          /* when a waiting thread last stopped driving */
     rlx_client_call_t *waiters[64]; /* of threads that wait and could drive */
     int n_waiters;
@@ -140,12 +140,14 @@ struct rlx_client_memory {
 /* client.c */
 int rlx_sdk_error(rlx_client_error_t *error, rlx_status_t status, const rlx_diag_t *diag);
 void rlx_sdk_client_release(rlx_client_t *client);
+void rlx_sdk_client_end(rlx_client_t *client);
 
 /* drive.c */
 bool rlx_sdk_is_driver(rlx_client_t *client); /* mutex held */
 rlx_status_t rlx_sdk_thread_start(rlx_client_t *client, rlx_diag_t *diag);
-/* The client's thread ends; the caller is the driver from then on. */
-void rlx_sdk_thread_stop(rlx_client_t *client);
+/* The client's thread ends, and the caller goes on with rlx_sdk_client_end. False: the caller is that thread, in a callback; it does so itself
+ * when it comes out of the loop. */
+bool rlx_sdk_thread_stop(rlx_client_t *client);
 /* Mutex held. The driver looks at what has arrived. `own` NULL: somebody must drive even if no thread waits. */
 void rlx_sdk_nudge(rlx_client_t *client, bool somebody_must_drive);
 /* Mutex held (released meanwhile). Waits until the call is done, driving if nobody does; false when `until_ns` came first. */

@@ -106,6 +106,7 @@ void rlx_sdk_nudge(rlx_client_t *client, bool somebody_must_drive)
 static void *thread_run(void *context)
 {
     rlx_client_t *client = context;
+    bool orphaned;
 
     pthread_mutex_lock(&client->mutex);
     while (!client->stopping) {
@@ -121,7 +122,10 @@ static void *thread_run(void *context)
         if (client->n_waiters > 0)
             pthread_cond_signal(&client->waiters[0]->changed);
     }
+    orphaned = client->orphaned;
     pthread_mutex_unlock(&client->mutex);
+    if (orphaned)
+        rlx_sdk_client_end(client);
     return NULL;
 }
 
@@ -138,13 +142,21 @@ rlx_status_t rlx_sdk_thread_start(rlx_client_t *client, rlx_diag_t *diag)
     return failed == 0 ? RLX_OK : rlx_fail(diag, RLX_E_NO_MEMORY, "no thread");
 }
 
-void rlx_sdk_thread_stop(rlx_client_t *client)
+bool rlx_sdk_thread_stop(rlx_client_t *client)
 {
+    bool own;
+
     pthread_mutex_lock(&client->mutex);
     client->stopping = true;
+    own = pthread_equal(client->thread, pthread_self());
+    client->orphaned = own;
     pthread_cond_signal(&client->idle);
-    if (client->driven)
+    if (client->driven && !own)
         uv_async_send(&client->wake);
     pthread_mutex_unlock(&client->mutex);
-    pthread_join(client->thread, NULL);
+    if (own)
+        pthread_detach(client->thread);
+    else
+        pthread_join(client->thread, NULL);
+    return !own;
 }
