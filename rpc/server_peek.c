@@ -21,6 +21,9 @@ void rlx_rpc_conn_peek(rlx_rpc_conn_t *conn)
     if (n <= 0) {
         rlx_rpc_conn_close(conn);
     } else if (memcmp(first, "PRI ", (size_t)n) == 0) {
+        /* Unix sockets know no low-water mark: there a first piece of "P" is taken for HTTP/2. */
+        if (conn->unix_socket)
+            n = TELLING;
         lowat_set(conn->fd, n < TELLING ? TELLING : 1);
         if (n == TELLING)
             rlx_rpc_conn_begin(conn);
