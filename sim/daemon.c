@@ -36,7 +36,7 @@ void sim_daemon_fini(sim_daemon_t *daemon)
     rlx_actor_destroy(daemon->actor);
 }
 
-static void deliver(sim_daemon_t *daemon, rlx_actor_event_t *event)
+static void step(sim_daemon_t *daemon, rlx_actor_event_t *event)
 {
     rlx_actor_step(daemon->actor, event, daemon->world->now_ns, &daemon->effects);
     for (;;) {
@@ -47,11 +47,6 @@ static void deliver(sim_daemon_t *daemon, rlx_actor_event_t *event)
         sim_reach(daemon->world, SIM_REACHED_MORE);
         rlx_actor_step(daemon->actor, NULL, daemon->world->now_ns, &daemon->effects);
     }
-}
-
-static void step(sim_daemon_t *daemon, rlx_actor_event_t *event)
-{
-    deliver(daemon, event);
     if (!daemon->world->failed)
         sim_daemon_check_rest(daemon);
 }
@@ -89,10 +84,13 @@ uint32_t sim_daemon_open(sim_daemon_t *daemon, uint32_t model)
 {
     rlx_actor_event_t event = {.kind = RLX_EVENT_OPEN, .model = model};
 
-    deliver(daemon, &event); /* The id is in the books when the rest is checked. */
-    sim_trace(daemon->world, "open", event.request, model, 0, 0);
-    if (daemon->world->failed || event.request == RLX_ACTOR_NONE)
+    rlx_actor_step(daemon->actor, &event, daemon->world->now_ns, &daemon->effects);
+    sim_trace(daemon->world, "open", event.request, model, event.refusal, 0);
+    sim_check(daemon->world, daemon->effects.n == 0 && !daemon->effects.more, "opening emits nothing", model, 0);
+    if (event.request == RLX_ACTOR_NONE) {
+        sim_daemon_closed(daemon, model, event.refusal);
         return RLX_ACTOR_NONE;
+    }
     sim_request_t *request = &daemon->requests[event.request];
     bool fresh = event.request < daemon->options.requests_max && request->phase == SIM_NOWHERE;
     if (!sim_check(daemon->world, fresh, "an id is given once", event.request, 0))
@@ -105,7 +103,7 @@ uint32_t sim_daemon_open(sim_daemon_t *daemon, uint32_t model)
     daemon->open++;
     daemon->opened++;
     note_state(daemon, event.request);
-    sim_daemon_check_rest(daemon);
+    sim_daemon_check_books(daemon);
     return event.request;
 }
 

@@ -104,7 +104,10 @@ void sim_daemon_check_end(sim_daemon_t *daemon);
 
 /* daemon_check.c: one effect against the books, then into them. */
 void sim_daemon_effect(sim_daemon_t *daemon, const rlx_actor_effect_t *effect);
-/* daemon_check.c: what must hold after every step. */
+/* daemon_check.c: opening `model` was refused. */
+void sim_daemon_closed(sim_daemon_t *daemon, uint32_t model, rlx_refusal_t refusal);
+/* daemon_check.c: what must hold after every step; and, unless it was an opening, that nothing is overdue. */
+void sim_daemon_check_books(sim_daemon_t *daemon);
 void sim_daemon_check_rest(sim_daemon_t *daemon);
 
 #endif

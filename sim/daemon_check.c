@@ -136,6 +136,17 @@ static void check_reason(sim_daemon_t *daemon, uint32_t request, rlx_refusal_t r
     }
 }
 
+void sim_daemon_closed(sim_daemon_t *daemon, uint32_t model, rlx_refusal_t refusal)
+{
+    bool known = model < daemon->options.models_max && daemon->models[model].serving;
+    rlx_refusal_t reason = daemon->draining ? RLX_REFUSAL_DRAINING : !known ? RLX_REFUSAL_MODEL_GONE : RLX_REFUSAL_TABLE_FULL;
+
+    daemon->refused[refusal]++;
+    sim_reach(daemon->world, SIM_REACHED_REFUSED_NONE + (int)refusal);
+    check(daemon, refusal == reason, "opening is refused for the right reason", refusal, reason);
+    check(daemon, reason != RLX_REFUSAL_TABLE_FULL || daemon->open == daemon->options.requests_max, "the table is full", daemon->open, 0);
+}
+
 static void refuse(sim_daemon_t *daemon, const rlx_actor_effect_t *effect)
 {
     uint32_t request = effect->request;
@@ -143,13 +154,6 @@ static void refuse(sim_daemon_t *daemon, const rlx_actor_effect_t *effect)
     sim_trace(daemon->world, "refuse", request, effect->refusal, effect->wait_ns, effect->model);
     daemon->refused[effect->refusal]++;
     sim_reach(daemon->world, SIM_REACHED_REFUSED_NONE + (int)effect->refusal);
-    if (request == RLX_ACTOR_NONE) {
-        bool known = effect->model < daemon->options.models_max && daemon->models[effect->model].serving;
-        rlx_refusal_t reason = daemon->draining ? RLX_REFUSAL_DRAINING : !known ? RLX_REFUSAL_MODEL_GONE : RLX_REFUSAL_TABLE_FULL;
-        check(daemon, effect->refusal == reason, "opening is refused for the right reason", effect->refusal, reason);
-        check(daemon, reason != RLX_REFUSAL_TABLE_FULL || daemon->open == daemon->options.requests_max, "the table is full", daemon->open, 0);
-        return;
-    }
     if (!check(daemon, request < daemon->touched && daemon->requests[request].phase == SIM_WAITING, "only what waits is refused", request, 0))
         return;
     check_reason(daemon, request, effect->refusal);
@@ -230,20 +234,13 @@ static rlx_request_state_t expected_state(const sim_request_t *request, rlx_requ
     }
 }
 
-void sim_daemon_check_rest(sim_daemon_t *daemon)
+void sim_daemon_check_books(sim_daemon_t *daemon)
 {
-    uint64_t soonest_ns = RLX_ACTOR_NEVER;
-
     for (uint32_t i = 0; i < daemon->touched; i++) {
-        const sim_request_t *held = &daemon->requests[i];
         rlx_request_view_t view = {.state = RLX_REQUEST_FREE};
         rlx_actor_request(daemon->actor, i, &view);
-        check(daemon, view.state == expected_state(held, view.state), "the state that is shown is the state", i, view.state);
-        if (held->phase == SIM_WAITING && held->deadline_ns < soonest_ns)
-            soonest_ns = held->deadline_ns;
+        check(daemon, view.state == expected_state(&daemon->requests[i], view.state), "the state that is shown is the state", i, view.state);
     }
-    check(daemon, soonest_ns > daemon->world->now_ns, "nothing waits whose deadline has passed", soonest_ns, 0);
-    check(daemon, daemon->armed_ns <= soonest_ns, "the timer is armed in time", daemon->armed_ns, soonest_ns);
     check(daemon, daemon->waiting == 0 || daemon->running == daemon->options.workers, "nothing waits while a worker is free", daemon->waiting,
           daemon->running);
     for (uint32_t i = 0; i < daemon->options.models_max; i++) {
@@ -251,4 +248,16 @@ void sim_daemon_check_rest(sim_daemon_t *daemon)
         check(daemon, model->waiting <= model->settings.queue_max, "a queue holds what it may", i, model->waiting);
         check(daemon, rlx_actor_waiting(daemon->actor, i) == model->waiting, "what waits is counted", i, model->waiting);
     }
+}
+
+void sim_daemon_check_rest(sim_daemon_t *daemon)
+{
+    uint64_t soonest_ns = RLX_ACTOR_NEVER;
+
+    sim_daemon_check_books(daemon);
+    for (uint32_t i = 0; i < daemon->touched; i++)
+        if (daemon->requests[i].phase == SIM_WAITING && daemon->requests[i].deadline_ns < soonest_ns)
+            soonest_ns = daemon->requests[i].deadline_ns;
+    check(daemon, soonest_ns > daemon->world->now_ns, "nothing waits whose deadline has passed", soonest_ns, 0);
+    check(daemon, daemon->armed_ns <= soonest_ns, "the timer is armed in time", daemon->armed_ns, soonest_ns);
 }

@@ -63,8 +63,8 @@ typedef struct rlx_actor_model {
 } rlx_actor_model_t;
 
 typedef enum rlx_actor_event_kind {
-    RLX_EVENT_OPEN,      /* a request begins to arrive: model; the id is returned in event.request, or NONE and a REFUSE effect says why
-                          * (its request is NONE: there is nothing to free) */
+    RLX_EVENT_OPEN,      /* a request begins to arrive: model; the id is returned in event.request, or NONE and event.refusal says why. It
+                          * emits nothing and may come at any time, even between the steps of one event (`more`) */
     RLX_EVENT_SUBMIT,    /* request, rows, batch_key, cost_ns, deadline_ns, priority: its bytes are there */
     RLX_EVENT_ABANDON,   /* request: its bytes will not come (bad input): freed, no reply effect */
     RLX_EVENT_CANCEL,    /* request: the client is gone, whatever the state; nothing changes while REPLYING (REPLIED follows) */
@@ -79,13 +79,14 @@ typedef enum rlx_actor_event_kind {
 typedef struct rlx_actor_event {
     rlx_actor_event_kind_t kind;
     uint32_t request, model, run;
-    uint32_t rows;         /* SUBMIT: >= 1 */
+    uint32_t rows;         /* SUBMIT: of axis 0; 0 counts as 1 */
     uint64_t batch_key;    /* SUBMIT: requests of equal key may run together; 0: alone */
     uint64_t cost_ns;      /* SUBMIT: expected on one worker, by the cost table; the actor corrects it */
     uint64_t deadline_ns;  /* SUBMIT: RLX_ACTOR_NEVER without */
     uint32_t priority;     /* SUBMIT: 0 normal, 1 high: goes before normal of its model */
     uint64_t busy_ns;      /* COMPLETE: time on the worker */
     rlx_actor_model_t settings; /* MODEL_ADD */
+    rlx_refusal_t refusal; /* set by OPEN: NONE, TABLE_FULL, DRAINING or MODEL_GONE */
 } rlx_actor_event_t;
 
 typedef enum rlx_actor_effect_kind {
@@ -121,8 +122,8 @@ typedef struct rlx_actor rlx_actor_t;
 /* All memory is allocated here. NULL when there is none. */
 rlx_actor_t *rlx_actor_create(const rlx_actor_options_t *options);
 void rlx_actor_destroy(rlx_actor_t *actor);
-/* `now_ns` never goes back. `event->request` is set by OPEN. `event` is NULL exactly when the last step's effects said `more`. A wrong
- * number in an event is a bug of the caller: asserted. */
+/* `now_ns` never goes back. `event` is NULL exactly when the last step's effects said `more` (but for OPEN, which is independent of it). A
+ * wrong number in an event is a bug of the caller: asserted. */
 void rlx_actor_step(rlx_actor_t *actor, rlx_actor_event_t *event, uint64_t now_ns, rlx_actor_effects_t *effects);
 
 /* What can be seen from outside: for metrics, `rlxctl stacks`, and the simulator's checks. */

@@ -37,21 +37,16 @@ bool actor_step_room(const rlx_actor_t *actor)
 
 static void open_request(rlx_actor_t *actor, rlx_actor_event_t *event)
 {
-    rlx_refusal_t refusal = RLX_REFUSAL_TABLE_FULL;
-
     event->request = RLX_ACTOR_NONE;
+    event->refusal = RLX_REFUSAL_NONE;
     if (actor->draining)
-        refusal = RLX_REFUSAL_DRAINING;
+        event->refusal = RLX_REFUSAL_DRAINING;
     else if (event->model >= actor->options.models_max || actor->models[event->model].state != ACTOR_MODEL_SERVING)
-        refusal = RLX_REFUSAL_MODEL_GONE;
-    else
-        event->request = actor_request_open(actor, event->model);
-    if (event->request != RLX_ACTOR_NONE)
-        return;
-    rlx_actor_effect_t *effect = actor_emit(actor, RLX_EFFECT_REFUSE);
-    effect->model = event->model;
-    effect->refusal = refusal;
-    actor->view.refused[refusal]++;
+        event->refusal = RLX_REFUSAL_MODEL_GONE;
+    else if ((event->request = actor_request_open(actor, event->model)) == RLX_ACTOR_NONE)
+        event->refusal = RLX_REFUSAL_TABLE_FULL;
+    if (event->refusal != RLX_REFUSAL_NONE)
+        actor->view.refused[event->refusal]++;
 }
 
 static void submit_request(rlx_actor_t *actor, const rlx_actor_event_t *event, uint64_t now_ns)
@@ -60,8 +55,7 @@ static void submit_request(rlx_actor_t *actor, const rlx_actor_event_t *event, u
     uint64_t wait_ns;
 
     RLX_ASSERT(request->state == RLX_REQUEST_RECEIVING);
-    RLX_ASSERT(event->rows >= 1);
-    request->rows = event->rows;
+    request->rows = event->rows == 0 ? 1 : event->rows;
     request->batch_key = event->batch_key;
     request->cost_ns = event->cost_ns == 0 ? 1 : event->cost_ns < ACTOR_COST_MAX ? event->cost_ns : ACTOR_COST_MAX;
     request->deadline_ns = event->deadline_ns;
@@ -115,8 +109,7 @@ static rlx_request_state_t state_of(const rlx_actor_t *actor, uint32_t request)
 static void apply(rlx_actor_t *actor, rlx_actor_event_t *event, uint64_t now_ns)
 {
     switch (event->kind) {
-    case RLX_EVENT_OPEN:
-        open_request(actor, event);
+    case RLX_EVENT_OPEN: /* rlx_actor_step */
         break;
     case RLX_EVENT_SUBMIT:
         RLX_ASSERT(state_of(actor, event->request) == RLX_REQUEST_RECEIVING);
@@ -199,10 +192,15 @@ static bool arm(rlx_actor_t *actor)
 void rlx_actor_step(rlx_actor_t *actor, rlx_actor_event_t *event, uint64_t now_ns, rlx_actor_effects_t *effects)
 {
     RLX_ASSERT(now_ns >= actor->now_ns);
-    RLX_ASSERT(actor->more == (event == NULL));
     actor->now_ns = now_ns;
-    actor->effects = effects;
     effects->n = 0;
+    effects->more = false;
+    if (event != NULL && event->kind == RLX_EVENT_OPEN) {
+        open_request(actor, event);
+        return;
+    }
+    RLX_ASSERT(actor->more == (event == NULL));
+    actor->effects = effects;
     if (event != NULL)
         apply(actor, event, now_ns);
     bool done = actor_run_tell(actor);

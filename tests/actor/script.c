@@ -57,10 +57,7 @@ static void say_effect(script_t *script, const rlx_actor_effect_t *effect)
     case RLX_EFFECT_CANCEL_RUN: say(script, "cancel %u", effect->run); break;
     case RLX_EFFECT_REPLY: say(script, "reply %u", effect->request); break;
     case RLX_EFFECT_REFUSE:
-        if (effect->request == RLX_ACTOR_NONE)
-            say(script, "refuse - %s", rlx_refusal_name(effect->refusal));
-        else
-            say(script, "refuse %u %s", effect->request, rlx_refusal_name(effect->refusal));
+        say(script, "refuse %u %s", effect->request, rlx_refusal_name(effect->refusal));
         break;
     case RLX_EFFECT_FREE: say(script, "free %u", effect->request); break;
     case RLX_EFFECT_ARM: say(script, "arm %llu", (unsigned long long)(effect->at_ns / MS)); break;
@@ -94,6 +91,9 @@ uint32_t script_open(script_t *script, uint32_t model)
     rlx_actor_event_t event = {.kind = RLX_EVENT_OPEN, .model = model};
 
     step(script, &event);
+    assert_int_equal(event.request == RLX_ACTOR_NONE, event.refusal != RLX_REFUSAL_NONE);
+    if (event.request == RLX_ACTOR_NONE)
+        say(script, "closed %s", rlx_refusal_name(event.refusal));
     return event.request;
 }
 

@@ -34,7 +34,7 @@ void script_complete(script_t *script, uint32_t run, uint64_t busy);
 /* ABANDON, CANCEL, REPLIED; TIMER, DRAIN; MODEL_REMOVE. */
 void script_send(script_t *script, rlx_actor_event_kind_t kind, uint32_t subject);
 
-/* What was said since the last time: "run 0 [0 1]; alone", "reply 0", "refuse 3 queue_full", "free 2", "arm 20", "cancel 0", "model_free 1",
+/* What was said since the last time: "run 0 [0 1]; alone", "reply 0", "refuse 3 queue_full", "closed model_gone", "free 2", "arm 20", "cancel 0", "model_free 1",
  * "drained", with ", " between. */
 void script_expect(script_t *script, const char *said);
 void script_forget(script_t *script); /* what was said until now is not looked at */

@@ -140,10 +140,45 @@ static void when_the_table_is_full_opening_is_refused_without_an_id(void **state
     script_open(script, 0);
     script_open(script, 0);
     assert_int_equal(script_open(script, 0), RLX_ACTOR_NONE);
-    script_expect(script, "refuse - table_full");
+    script_expect(script, "closed table_full");
     script_send(script, RLX_EVENT_CANCEL, 1);
     assert_int_equal(script_open(script, 0), 1);
     script_expect(script, "free 1");
+    script_free(script);
+}
+
+static void opening_says_nothing_and_may_come_between_the_parts_of_a_step(void **state)
+{
+    script_t *script = script_new(200, 1);
+    rlx_actor_event_t complete = {.kind = RLX_EVENT_COMPLETE, .busy_ns = 10 * MS}, open = {.kind = RLX_EVENT_OPEN};
+    static rlx_actor_effects_t effects, none;
+
+    (void)state;
+    script_model(script, 1, 100, 64, 0);
+    script_ask(script, 0, 10, 0);
+    for (int i = 0; i < 64; i++)
+        script_ask_all(script, 1, 1, 0, 1, 7, 0);
+    script_complete(script, 0, 10);
+    rlx_actor_step(script->actor, &complete, script->now_ns, &effects);
+    assert_true(effects.more);
+    rlx_actor_step(script->actor, &open, script->now_ns + 5, &none);
+    assert_int_equal(open.request, 65);
+    assert_int_equal(none.n, 0);
+    assert_false(none.more);
+    rlx_actor_step(script->actor, NULL, script->now_ns + 5, &effects);
+    assert_false(effects.more);
+    script_state(script, 64, "replying");
+    script_free(script);
+}
+
+static void no_rows_count_as_one(void **state)
+{
+    script_t *script = script_new(4, 1);
+
+    (void)state;
+    script_model(script, 1, 4, 4, 0);
+    script_ask_all(script, 1, 10, 0, 0, 7, 0);
+    script_expect(script, "run 0 [0] alone");
     script_free(script);
 }
 
@@ -180,6 +215,8 @@ int main(void)
         cmocka_unit_test(those_of_a_batch_whose_clients_stay_are_answered),
         cmocka_unit_test(a_client_that_goes_while_the_answer_leaves_changes_nothing),
         cmocka_unit_test(when_the_table_is_full_opening_is_refused_without_an_id),
+        cmocka_unit_test(opening_says_nothing_and_may_come_between_the_parts_of_a_step),
+        cmocka_unit_test(no_rows_count_as_one),
         cmocka_unit_test(a_batch_of_64_is_told_completely),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@ static void a_model_that_is_not_there_is_refused(void **state)
     (void)state;
     assert_int_equal(script_open(script, 3), RLX_ACTOR_NONE);
     assert_int_equal(script_open(script, 4000000000u), RLX_ACTOR_NONE);
-    script_expect(script, "refuse - model_gone, refuse - model_gone");
+    script_expect(script, "closed model_gone, closed model_gone");
     script_free(script);
 }
 
@@ -34,7 +34,7 @@ static void a_model_leaves_when_its_last_request_is_free_whatever_its_state(void
     script_open(script, 0);
     script_send(script, RLX_EVENT_MODEL_REMOVE, 0);
     assert_int_equal(script_open(script, 0), RLX_ACTOR_NONE);
-    script_expect(script, "run 0 [0] alone, refuse - model_gone");
+    script_expect(script, "run 0 [0] alone, closed model_gone");
     script_submit(script, 2, 10, 0); /* It was let in, so it is served. */
     script_complete(script, 0, 10);
     script_complete(script, 0, 10);
@@ -70,7 +70,7 @@ static void the_drain_finishes_what_was_let_in_and_takes_nothing_new(void **stat
     script_open(script, 0);
     script_send(script, RLX_EVENT_DRAIN, 0);
     assert_int_equal(script_open(script, 0), RLX_ACTOR_NONE);
-    script_expect(script, "run 0 [0] alone, refuse - draining");
+    script_expect(script, "run 0 [0] alone, closed draining");
     script_submit(script, 1, 10, 0);
     script_complete(script, 0, 10);
     script_complete(script, 0, 10);
