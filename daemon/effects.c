@@ -25,6 +25,7 @@ static void run_start(rlx_node_t *node, const rlx_actor_effect_t *effect)
 
         run->requests[i] = effect->requests[i];
         job->model = infer->served->model;
+        job->name = infer->served->name;
         job->slots[i] = infer->slot;
         job->rows[i] = infer->slot->inputs != NULL && infer->slot->inputs[0].tensor.rank > 0 ? infer->slot->inputs[0].tensor.dims[0] : 1;
     }

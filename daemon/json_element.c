@@ -42,9 +42,9 @@ static int digits_write(uint64_t digits, int n, int exponent, char *to)
 
     unsigned_write(digits, text);
     if (exponent >= -4 && exponent < 0) {
-        at += sprintf(at, "0.%.*s", -exponent - 1, "000");
-        memcpy(at, text, (size_t)n);
-        return (int)(at - to) + n;
+        memcpy(at, "0.000", 5);
+        memcpy(at + 1 - exponent, text, (size_t)n);
+        return 1 - exponent + n;
     }
     if (exponent < 0 || exponent > 9) {
         *at++ = text[0];
@@ -81,7 +81,7 @@ static double half_gap(float value)
  * stays nearer to this float than to its neighbours. */
 static int positive_write(float value, char *to)
 {
-    int exponent = (int)floor(log10(value)), n = 9;
+    int exponent = (int)floor((double)ilogbf(value) * 0.30102999566398120), n = 9; /* right, or one too low */
     double scaled = scale(value, 8 - exponent), gap;
     uint64_t digits, unit = 1;
 

@@ -23,6 +23,8 @@ static const char *digits_read(const char *at, const char *end, rlx_json_number_
 {
     uint64_t digits = number->digits;
 
+    for (; at < end && is_digit(*at) && digits < UINT64_MAX / 10 && !number->cut; at++)
+        digits = 10 * digits + (uint64_t)(*at - '0');
     for (; at < end && is_digit(*at); at++) {
         uint64_t digit = (uint64_t)(*at - '0');
 

@@ -141,7 +141,7 @@ static void server_time_write(rlx_text_t *text, const rlx_rpc_histogram_t *histo
         for (int i = 4 * (octave - 1); i < 4 * octave; i++)
             below += histogram->bucket[i];
         if (octave >= 12)
-            rlx_text_printf(text, "%s_bucket{le=\"%.9g\"} %" PRIu64 "\n", name, (double)(UINT64_C(1) << octave) / 1e9, below);
+            rlx_text_printf(text, "%s_bucket{le=\"%.12g\"} %" PRIu64 "\n", name, (double)(UINT64_C(1) << octave) / 1e9, below);
     }
     rlx_text_printf(text, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_sum %.9f\n%s_count %" PRIu64 "\n", name, histogram->count, name,
                     (double)histogram->sum_ns / 1e9, name, histogram->count);

@@ -31,7 +31,10 @@ static void model_write(rlx_json_t *json, const rlx_served_t *served)
 {
     const rlx_model_stats_t *stats = &served->stats;
     static const rlx_duration_t none;
+    rlx_duration_t fail = {.ns = stats->fail_all.ns};
 
+    for (size_t i = 0; i < sizeof stats->fail / sizeof *stats->fail; i++)
+        fail.count += stats->fail[i];
     rlx_json_open(json, NULL, '{');
     rlx_json_string(json, "name", served->name);
     rlx_json_string(json, "version", served->version);
@@ -40,7 +43,7 @@ static void model_write(rlx_json_t *json, const rlx_served_t *served)
     rlx_json_unsigned(json, "execution_count", stats->executions);
     rlx_json_open(json, "inference_stats", '{');
     duration_write(json, "success", &stats->success);
-    duration_write(json, "fail", &stats->fail_all);
+    duration_write(json, "fail", &fail);
     duration_write(json, "queue", &stats->queue);
     duration_write(json, "compute_input", &stats->input);
     duration_write(json, "compute_infer", &stats->infer);
