@@ -62,10 +62,10 @@ static int health_finish(ctl_t *ctl, const rlx_ctl_reply_t *reply, json_t *answe
     json_t *health = json_pack("{s:b, s:b}", "live", 1, "ready", reply->code == 200);
     const char *reason = json_string_value(json_object_get(answer, "error"));
 
-    if (reason == NULL)
-        reason = json_string_value(json_object_get(answer, "reason"));
+    if (reply->code != 200 && reason == NULL && answer == NULL)
+        reason = reply->body; /* in plain words */
     if (reply->code != 200 && reason != NULL)
-        json_object_set_new(health, "reason", json_string(reason));
+        json_object_set_new(health, "reason", json_stringn(reason, strcspn(reason, "\n")));
     rlx_ctl_show(health, ctl->form, stdout);
     json_decref(health);
     return reply->code == 200 ? EXIT_WELL : EXIT_REFUSED;

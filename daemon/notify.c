@@ -1,6 +1,7 @@
 /* sd_notify by hand: one connected datagram socket. */
 #include "daemon/notify.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -44,6 +45,7 @@ void rlx_notify_init(rlx_notify_t *out_notify)
 {
     const char *path = getenv("NOTIFY_SOCKET");
 
+    memset(out_notify, 0, sizeof *out_notify);
     out_notify->fd = path != NULL ? socket_open(path) : -1;
     out_notify->watchdog_us = out_notify->fd >= 0 ? watchdog_read() : 0;
     unsetenv("NOTIFY_SOCKET");
@@ -58,17 +60,46 @@ void rlx_notify_fini(rlx_notify_t *notify)
     notify->fd = -1;
 }
 
-void rlx_notify_send(const rlx_notify_t *notify, const char *format, ...)
+/* True when it is sent, or never will be. */
+static bool text_send(const rlx_notify_t *notify, const char *text)
 {
-    char text[1024];
+    return send(notify->fd, text, strlen(text), MSG_NOSIGNAL) >= 0 || (errno != EAGAIN && errno != ENOBUFS && errno != EINTR);
+}
+
+bool rlx_notify_retry(rlx_notify_t *notify)
+{
+    int sent = 0;
+
+    while (sent < notify->n_waiting && text_send(notify, notify->waiting[sent]))
+        sent++;
+    notify->n_waiting -= sent;
+    memmove(notify->waiting[0], notify->waiting[sent], (size_t)notify->n_waiting * sizeof notify->waiting[0]);
+    return notify->n_waiting > 0;
+}
+
+void rlx_notify_state(rlx_notify_t *notify, const char *format, ...)
+{
     va_list args;
-    int n;
 
     if (notify->fd < 0)
         return;
+    if (notify->n_waiting == RLX_NOTIFY_WAITING_MAX)
+        memmove(notify->waiting[0], notify->waiting[1], (size_t)--notify->n_waiting * sizeof notify->waiting[0]);
     va_start(args, format);
-    n = vsnprintf(text, sizeof text, format, args);
+    vsnprintf(notify->waiting[notify->n_waiting++], RLX_NOTIFY_BYTES, format, args);
     va_end(args);
-    if (n > 0)
-        (void)!send(notify->fd, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1, MSG_NOSIGNAL);
+    (void)rlx_notify_retry(notify);
+}
+
+void rlx_notify_hint(rlx_notify_t *notify, const char *format, ...)
+{
+    char text[RLX_NOTIFY_BYTES];
+    va_list args;
+
+    if (notify->fd < 0 || rlx_notify_retry(notify)) /* never before a state that waits */
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    (void)text_send(notify, text);
 }

@@ -107,7 +107,7 @@ void rlx_serve_started(rlx_serve_t *serve)
     rlx_node_started(serve->node, serve->loads_failed > 0 ? serve->load_diag.status : RLX_OK);
     serve->phase = RLX_SERVE_SERVING;
     rlx_serve_watch_phase(serve);
-    rlx_notify_send(&serve->notify, "READY=1\nSTATUS=Serving on %s%s", serve->url, serve->loads_failed > 0 ? "; some models could not be loaded" : "");
+    rlx_serve_tell(serve, "READY=1\nSTATUS=Serving on %s%s", serve->url, serve->loads_failed > 0 ? "; some models could not be loaded" : "");
     printf("RLX Runtime started on %s\n", serve->url);
     fflush(stdout);
 }

@@ -11,7 +11,7 @@ static void loads_end(rlx_serve_t *serve)
     }
     serve->reloading = false;
     if (serve->phase == RLX_SERVE_SERVING)
-        rlx_notify_send(&serve->notify, "READY=1\nSTATUS=Serving on %s%s", serve->url, serve->loads_failed > 0 ? "; the last reload had failures" : "");
+        rlx_serve_tell(serve, "READY=1\nSTATUS=Serving on %s%s", serve->url, serve->loads_failed > 0 ? "; the last reload had failures" : "");
     RLX_LOG(RLX_LOG_INFO, "reloaded", rlx_log_int("failures", serve->loads_failed));
 }
 
@@ -105,10 +105,10 @@ void rlx_serve_reload(rlx_serve_t *serve)
         RLX_LOG(RLX_LOG_WARNING, "reload ignored: starting, reloading or stopping");
         return;
     }
-    rlx_notify_send(&serve->notify, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)(rlx_clock_ns() / 1000));
+    rlx_serve_tell(serve, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)(rlx_clock_ns() / 1000));
     if (rlxd_options_config(serve->options->words, &fresh, &diag) != RLX_OK) {
         RLX_LOG_DIAG(RLX_LOG_ERROR, "reload refused, the old configuration stays", &diag);
-        rlx_notify_send(&serve->notify, "READY=1\nSTATUS=Serving on %s; reload refused: RLX-%04d", serve->url, (int)diag.code);
+        rlx_serve_tell(serve, "READY=1\nSTATUS=Serving on %s; reload refused: RLX-%04d", serve->url, (int)diag.code);
         return;
     }
     config_apply(serve->options->config, &fresh);

@@ -28,6 +28,7 @@ typedef struct rlx_serve {
     rlx_notify_t notify;
     uv_signal_t signals[3];
     uv_timer_t pulse;    /* pings and extensions for systemd; not running where nobody listens */
+    uv_timer_t retry;    /* while a state for systemd could not be sent */
     uv_timer_t deadline; /* of start, then of the drain */
     uv_timer_t step;     /* while closing: looks whether the next thing may be closed */
     uint64_t closing_ns;
@@ -55,6 +56,8 @@ void rlx_serve_stop(rlx_serve_t *serve, int exit_code);
 void rlx_serve_watch(rlx_serve_t *serve);
 void rlx_serve_watch_phase(rlx_serve_t *serve); /* the phase changed */
 void rlx_serve_watch_close(rlx_serve_t *serve);
+/* A state for systemd, sent until it arrives. */
+void rlx_serve_tell(rlx_serve_t *serve, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Ends the process now. */
 _Noreturn void rlx_serve_cut(rlx_serve_t *serve, const char *reason);
 

@@ -89,7 +89,7 @@ void rlx_serve_drain(void *context)
     if (rlx_node_draining(serve->node))
         return;
     RLX_LOG(RLX_LOG_INFO, "draining");
-    rlx_notify_send(&serve->notify, "STATUS=Draining");
+    rlx_notify_hint(&serve->notify, "STATUS=Draining");
     rlx_node_drain(serve->node, drain_done, serve);
 }
 
@@ -99,7 +99,7 @@ void rlx_serve_stop(rlx_serve_t *serve, int exit_code)
         return;
     serve->phase = RLX_SERVE_DRAINING;
     serve->exit_code = exit_code;
-    rlx_notify_send(&serve->notify, "STOPPING=1");
+    rlx_serve_tell(serve, "STOPPING=1");
     uv_timer_start(&serve->deadline, deadline_pass, (uint64_t)serve->options->config->server.drain_timeout_ms, 0);
     uv_timer_start(&serve->step, step_take, 0, STEP_MS);
     rlx_serve_watch_phase(serve);
