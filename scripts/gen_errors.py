@@ -7,7 +7,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIST = ROOT / "base" / "error_list.h"
 PAGE = ROOT / "docs" / "ERRORS.md"
-RANGES = [(1000, "Command line and files"), (1100, "ONNX import"), (1200, "IR and shapes"), (1300, "Bundle"), (1400, "Execution")]
+RANGES = [(1000, "Command line and files"), (1100, "ONNX import"), (1200, "IR and shapes"), (1300, "Bundle"), (1400, "Execution"),
+          (1500, "Configuration"), (1600, "Serving"), (1700, "Clients"), (1800, "Profiling")]
 STRING = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
 ROW = re.compile(r"^RLX_ERROR\((\w+),\s*(\d+),\s*RLX_(\w+),\s*" + r",\s*".join([STRING] * 3) + r"\)", re.M)
 
@@ -21,6 +22,9 @@ def page():
     rows = [(int(m[2]), m[3], text(m[4]), text(m[5]), text(m[6])) for m in ROW.finditer(source)]
     if len(rows) != len(re.findall(r"^RLX_ERROR\(", source, re.M)):
         sys.exit("gen_errors: a row of base/error_list.h is not understood")
+    lost = [number for number, *_ in rows if not any(start <= number < start + 100 for start, _ in RANGES)]
+    if lost:
+        sys.exit(f"gen_errors: RLX-{lost[0]} is in no range of RANGES")
     lines = ["# Error codes", "",
              "Every error names a stable code; `rlx explain RLX-1234` prints its row. Made from `base/error_list.h` by `scripts/gen_errors.py`.",
              "The status is the canonical code that a server answers with."]
