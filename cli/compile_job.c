@@ -172,8 +172,12 @@ rlx_status_t rlx_compile_job_run(const rlx_compile_job_t *job, const char *path,
     if (status == RLX_OK)
         status = bundle_write(job, &compiled, path, diag);
     rlx_cli_progress(NULL, NULL);
-    if (status == RLX_OK)
-        *out_figures = (rlx_compile_figures_t){compiled.n_steps, compiled.n_reorders, (int64_t)compiled.constants_bytes};
+    if (status == RLX_OK) {
+        *out_figures = (rlx_compile_figures_t){.n_steps = compiled.n_steps, .n_reorders = compiled.n_reorders,
+                                               .constants_bytes = (int64_t)compiled.constants_bytes};
+        snprintf(out_figures->independent, sizeof out_figures->independent, "%.63s",
+                 compiled.independent != NULL ? compiled.independent : "");
+    }
     rlx_compiled_fini(&compiled);
     return status;
 }

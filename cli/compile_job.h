@@ -17,6 +17,7 @@ typedef struct rlx_compile_job {
 
 typedef struct rlx_compile_figures {
     int64_t n_steps, n_reorders, constants_bytes;
+    char independent[64]; /* the symbol along which a server may batch requests; "": none */
 } rlx_compile_figures_t;
 
 void rlx_compile_job_init(rlx_compile_job_t *out_job);

@@ -68,7 +68,7 @@ static rlx_status_t model_ports(rlx_model_t *model, rlx_diag_t *diag)
 static void model_rows(rlx_model_t *model)
 {
     for (uint32_t i = 0; i < model->n_values; i++)
-        model->rows_ok[i] = true;
+        model->rows_ok[i] = model->values[i].batch_symbol != RLX_NO_INDEX; /* else it may be seen with another outermost axis */
     for (uint64_t s = 0; s < model->header->steps.count; s++) {
         const rlx_program_step_t *step = &model->steps[s];
 

@@ -28,7 +28,7 @@ struct rlx_model {
     uint32_t n_values, n_regions;
     /* By value id: position in inputs or in outputs (first), or RLX_NO_INDEX. */
     uint32_t *port;
-    /* By value id: every kernel that touches the value takes row pointers. */
+    /* By value id: it has an independent axis 0, and every kernel that touches it takes row pointers. */
     bool *rows_ok;
     rlx_plan_cache_t cache;
     rlx_arena_pool_t arenas;

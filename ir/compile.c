@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "ir/batch.h"
 #include "ir/bind.h"
 #include "ir/builder.h"
 #include "ir/pass.h"
@@ -25,7 +26,9 @@ static rlx_status_t canonicalise(rlx_graph_t *graph, rlx_diag_t *diag)
     RLX_TRY(rlx_pass_fold(graph, diag));
     rlx_pass_dead_code(graph);
     RLX_TRY(rlx_pass_canonicalise(graph, diag));
-    return rlx_pass_outputs(graph, diag);
+    RLX_TRY(rlx_pass_outputs(graph, diag));
+    rlx_batch_mark(graph);
+    return RLX_OK;
 }
 
 static rlx_status_t fuse(rlx_graph_t *graph, rlx_diag_t *diag)
@@ -113,6 +116,18 @@ static int64_t count_reorders(const rlx_graph_t *graph)
     return count;
 }
 
+static char *independent_name(const rlx_graph_t *graph)
+{
+    char *name = NULL;
+
+    for (int i = 0; i < graph->n_symbols && name == NULL; i++)
+        if (graph->symbols[i].independent) {
+            name = strdup(graph->symbols[i].name);
+            RLX_ASSERT(name != NULL);
+        }
+    return name;
+}
+
 static rlx_status_t keep_text(const rlx_graph_t *graph, rlx_compiled_t *out, rlx_diag_t *diag)
 {
     FILE *stream = open_memstream(&out->ir_text, &out->ir_text_bytes);
@@ -151,6 +166,7 @@ rlx_status_t rlx_compile_graph(rlx_graph_t *graph, const rlx_compile_options_t *
     }
     out.name = strdup(graph->name);
     RLX_ASSERT(out.name != NULL);
+    out.independent = independent_name(graph);
     out.program = emitted.program;
     out.program_bytes = emitted.program_bytes;
     out.constants = emitted.constants;
@@ -162,6 +178,7 @@ rlx_status_t rlx_compile_graph(rlx_graph_t *graph, const rlx_compile_options_t *
 void rlx_compiled_fini(rlx_compiled_t *compiled)
 {
     free(compiled->name);
+    free(compiled->independent);
     free(compiled->program);
     free(compiled->constants);
     free(compiled->ir_text);

@@ -32,6 +32,7 @@ typedef struct rlx_compiled {
     char *ir_text;
     size_t ir_text_bytes;
     int64_t n_steps, n_reorders;
+    char *independent; /* the symbol along which requests may be batched (ir/batch.h), or NULL */
 } rlx_compiled_t;
 
 /* ir/onnx/import.c: reads a .onnx file (external data beside it) into a graph. */

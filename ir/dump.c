@@ -18,7 +18,8 @@ static void print_symbol(const rlx_dump_t *dump, const rlx_symbol_t *symbol)
         fprintf(dump->out, symbol->axis >= 0 ? " = axis %d of " : " = element %d of ", symbol->axis >= 0 ? symbol->axis : symbol->element);
         rlx_dump_quoted(dump->out, symbol->input->name);
     }
-    fputs(symbol->declared ? ", declared\n" : "\n", dump->out);
+    fputs(symbol->declared ? ", declared" : "", dump->out);
+    fputs(symbol->independent ? ", independent\n" : "\n", dump->out);
 }
 
 /* Known elements of a shape tensor: " (batch, 64, ?)". */

@@ -88,6 +88,7 @@ typedef struct rlx_symbol {
     int element;
     int64_t min, max;
     bool declared;             /* max given by --max */
+    bool independent;          /* requests may be batched along it: ir/batch.h */
 } rlx_symbol_t;
 
 /* A condition on symbols that the compiler could not prove: checked when a plan is made. */
