@@ -69,9 +69,9 @@ static void call_put(rlx_rpc_call_t *call)
     conn->n_calls--;
     server->n_calls--;
     if (conn->n_calls == 0) {
-        conn->idle_ns = conn->read_ns;
-        if (conn->drain == DRAIN_NO)
-            rlx_rpc_conn_timer_touch(conn, conn->read_ns);
+        conn->idle_ns = rlx_clock_ns();
+        if (conn->drain == DRAIN_NO && conn->state == CONN_H2)
+            rlx_rpc_conn_timer_touch(conn, conn->idle_ns);
     }
     rlx_rpc_call_headers_drop(call);
     free(call->status_text);
@@ -243,8 +243,9 @@ void rlx_rpc_call_send(rlx_rpc_call_t *call, const rlx_rpc_slice_t *slices, int 
         memcpy(message->slices, slices, (size_t)n_slices * sizeof *slices);
     rlx_grpc_prefix_encode(message->prefix, (uint32_t)bytes);
     if (call->queue == NULL) {
-        call->sent_ns = call->conn->read_ns;
+        call->sent_ns = rlx_clock_ns();
         call->queue_tail = &call->queue;
+        rlx_rpc_conn_timer_touch(call->conn, call->sent_ns);
     }
     *call->queue_tail = message;
     call->queue_tail = &message->next;

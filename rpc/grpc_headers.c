@@ -6,8 +6,13 @@
 
 #define HEADER_OVERHEAD 32 /* RFC 9113, 6.5.2 */
 
-static const char *const kept[HEADERS_KEPT] = {
-    "traceparent", "tracestate", "baggage", "user-agent", "authorization", "x-request-id", "grpc-encoding", ":authority",
+#define KEPT(name) {name, sizeof(name) - 1}
+static const struct {
+    const char *name;
+    size_t bytes;
+} kept[HEADERS_KEPT] = {
+    KEPT("traceparent"), KEPT("tracestate"), KEPT("baggage"), KEPT("user-agent"), KEPT("authorization"), KEPT("x-request-id"),
+    KEPT("grpc-encoding"), KEPT(":authority"),
 };
 
 static bool is(nghttp2_vec text, const char *expected, size_t bytes)
@@ -77,7 +82,7 @@ void rlx_rpc_call_header_in(rlx_rpc_call_t *call, nghttp2_rcbuf *name, nghttp2_r
     default: break;
     }
     for (int i = 0; i < HEADERS_KEPT; i++)
-        if (is(n, kept[i], strlen(kept[i])))
+        if (is(n, kept[i].name, kept[i].bytes))
             keep(&call->headers[i], value);
 }
 
@@ -93,7 +98,7 @@ void rlx_rpc_call_headers_drop(rlx_rpc_call_t *call)
 const char *rlx_rpc_call_header(const rlx_rpc_call_t *call, const char *name)
 {
     for (int i = 0; i < HEADERS_KEPT; i++)
-        if (strcmp(kept[i], name) == 0)
+        if (strcmp(kept[i].name, name) == 0)
             return call->headers[i] == NULL ? NULL : (const char *)nghttp2_rcbuf_get_buf(call->headers[i]).base;
     return NULL;
 }

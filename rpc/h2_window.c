@@ -1,9 +1,9 @@
 /* Flow control of what peers send, and the bound on what they do not read.
  *
  * Received bytes go back to both windows at once, in every path: also those of finished and unknown streams, or the connection's window
- * would shrink for good. Two exceptions: a method that holds its call keeps that stream's bytes (others flow on), and a connection with more than
- * output_bytes_max unsent keeps all, so that a peer that does not read its answers can send at most one window more; its new calls are
- * refused meanwhile. Reads themselves stop only while the socket is full: window updates of a peer must always be heard. */
+ * would shrink for good. Two exceptions: a method that holds its call keeps that stream's bytes (others flow on), and a connection with
+ * more than output_bytes_max unsent keeps all, so that a peer that does not read its answers can send at most one window more; its new
+ * calls are refused meanwhile. Reads themselves stop only while the socket is full: window updates of a peer must always be heard. */
 #include "rpc/server_internal.h"
 
 #define QUEUE_FRAMES_MAX(limits) ((size_t)(limits)->streams_max * 2 + 256) /* control frames that wait in nghttp2 */

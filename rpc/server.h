@@ -106,8 +106,9 @@ const rlx_rpc_counters_t *rlx_rpc_server_counters(const rlx_rpc_server_t *server
  * leaves when the callback's read has been worked off.
  *
  * To spin without sleeping, the program's own loop calls uv_run(loop, UV_RUN_NOWAIT), which polls the sockets once, runs timers and
- * flushes; UV_RUN_ONCE sleeps instead. Between them it may look at completions and call this function. (uv_run does not nest: none of this
- * from inside a callback of the loop.) */
+ * flushes; UV_RUN_ONCE sleeps instead. Between them it may look at completions and call this function. uv_run does not nest: who spins
+ * inside a hook of the loop (idle, prepare) asks poll(2) for POLLIN on uv_backend_fd(loop) with a timeout of 0; when it is ready, some
+ * socket is, and the hook returns to the loop. */
 void rlx_rpc_server_flush(rlx_rpc_server_t *server);
 
 /* A call. */

@@ -239,7 +239,7 @@ void rlx_rpc_conn_peek(rlx_rpc_conn_t *conn);
 /* server_timer.c: one lazy timer per connection */
 void rlx_rpc_conn_timer_start(rlx_rpc_conn_t *conn);
 uint64_t rlx_rpc_timer_ms(const rlx_rpc_server_t *server, uint64_t at_ns); /* from the loop's time until `at_ns` of the clock */
-void rlx_rpc_conn_timer_touch(rlx_rpc_conn_t *conn, uint64_t now_ns); /* something began that stall or keepalive bound */
+void rlx_rpc_conn_timer_touch(rlx_rpc_conn_t *conn, uint64_t now_ns); /* something began that stall, keepalive or idle time bound */
 void rlx_rpc_conn_drain(rlx_rpc_conn_t *conn);
 void rlx_rpc_conn_goaway_sent(rlx_rpc_conn_t *conn);
 void rlx_rpc_conn_ping_acked(rlx_rpc_conn_t *conn, const uint8_t opaque[8]);

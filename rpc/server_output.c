@@ -15,7 +15,7 @@
 #define FREE_BATCHES_MAX 8
 /* Room that one step of nghttp2 may need: a frame that is copied whole, and the pieces of one DATA frame. */
 #define ARENA_RESERVE (FRAME_BYTES + 64)
-#define IOV_RESERVE (FRAME_BYTES / SLICE_COPIED_MAX + 8)
+#define IOV_RESERVE (FRAME_BYTES / SLICE_COPIED_MAX * 2 + 8) /* large and small slices in turn */
 
 /* NULL when there is no memory. */
 rlx_rpc_batch_t *rlx_rpc_batch_get(rlx_rpc_server_t *server)

@@ -64,7 +64,7 @@ void rlx_rpc_conn_timer_start(rlx_rpc_conn_t *conn)
 void rlx_rpc_conn_timer_touch(rlx_rpc_conn_t *conn, uint64_t now_ns)
 {
     const rlx_rpc_limits_t *limits = &conn->server->options.limits;
-    uint32_t ms = nearer(limits->stall_ms, limits->keepalive_ms);
+    uint32_t ms = nearer(nearer(limits->stall_ms, limits->keepalive_ms), limits->idle_ms);
 
     if (ms != 0 && conn->timer_ns > now_ns + (uint64_t)ms * NS_PER_MS)
         timer_set(conn, now_ns + (uint64_t)ms * NS_PER_MS);

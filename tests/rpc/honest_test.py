@@ -8,7 +8,7 @@ import threading
 
 import grpc
 
-from h2 import DATA, frame, message
+from h2 import DATA, END_STREAM, HEADERS, WINDOW_UPDATE, frame, message, setting
 from harness import SERVER, Server, expect, fails, test, unary, work
 
 
@@ -60,6 +60,20 @@ def a_large_answer_arrives_whole_through_small_client_windows():
         block = bytes((i * 7) & 255 for i in range(1 << 20))
         expect(answer == (block * 29)[:30000000])
         expect(server.counters()["released"] >= 1)
+
+
+@test
+def messages_of_many_large_and_small_slices_arrive_whole():
+    with Server() as server, server.raw(setting(4, 0x7fffffff)) as raw:
+        raw.send(frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", 0x7fff0000)))
+        one, bodies, ended = message(bytes(128 * 301)), {}, 0
+        streams = [raw.open("/test/Pieces", end=True) for _ in range(20)]
+        while ended < len(streams):
+            kind, flags, stream, payload = raw.receive(5)
+            ended += kind == HEADERS and bool(flags & END_STREAM)
+            if kind == DATA:
+                bodies[stream] = bodies.get(stream, b"") + payload
+        expect(bodies == dict.fromkeys(streams, one * 5), {stream: len(body) for stream, body in bodies.items()})
 
 
 @test

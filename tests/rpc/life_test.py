@@ -79,6 +79,31 @@ def keepalive_closes_a_peer_that_went_silent_and_spares_one_that_answers():
 
 
 @test
+def idleness_counts_from_the_end_of_the_last_call_not_from_its_last_byte():
+    with Server("idle_ms=150", "stall_ms=150") as server, server.raw() as raw:
+        for _ in range(2):
+            stream = raw.open("/test/Later")  # answers after 200 ms
+            raw.data(stream, message(b"x"), end=True)
+            expect(raw.answer(stream)[1][5:] == b"later")
+        begin = time.monotonic()
+        expect(raw.closed() == (3, 0))
+        expect(0.1 < time.monotonic() - begin < 0.5, time.monotonic() - begin)
+
+
+@test
+def a_late_answer_is_no_stall():
+    with Server("stall_ms=100") as server, server.raw(setting(4, 0)) as raw:
+        stream = raw.open("/test/Later")
+        raw.data(stream, message(b"x"), end=True)
+        while raw.receive(3)[0] != HEADERS:  # the answer's; its data waits for a window
+            pass
+        time.sleep(0.05)
+        raw.send(frame(WINDOW_UPDATE, 0, stream, struct.pack(">I", 100)))
+        fields, body, reset = raw.answer(stream)
+        expect(body[5:] == b"later" and reset is None, (fields, body, reset))
+
+
+@test
 def an_idle_connection_is_asked_to_go():
     with Server("idle_ms=200") as server, server.raw() as raw:
         expect(raw.call("/test/Echo", b"x")[1] == b"x")

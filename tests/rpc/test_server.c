@@ -178,6 +178,19 @@ static void big_half_close(rlx_rpc_call_t *call)
     finish_ok(call);
 }
 
+/* Pieces: slices of 300 bytes and of one in turn, as many as one message may have. */
+static void pieces_half_close(rlx_rpc_call_t *call)
+{
+    static const uint8_t bytes[300];
+    rlx_rpc_slice_t slices[RLX_RPC_SLICES_MAX];
+
+    for (int i = 0; i < RLX_RPC_SLICES_MAX; i++)
+        slices[i] = (rlx_rpc_slice_t){bytes, i % 2 == 0 ? sizeof bytes : 1};
+    for (int i = 0; i < 5; i++)
+        rlx_rpc_call_send(call, slices, RLX_RPC_SLICES_MAX, NULL, NULL);
+    finish_ok(call);
+}
+
 static void fail_half_close(rlx_rpc_call_t *call)
 {
     rlx_rpc_call_finish(call, RLX_INVALID_ARGUMENT, "100 % wrong: \xc3\xbc, line\n2");
@@ -206,7 +219,8 @@ static void info_half_close(rlx_rpc_call_t *call)
     uint64_t deadline = rlx_rpc_call_deadline_ns(call);
 
     snprintf(text, sizeof text, "peer %s\nsubject %s\ntraceparent %s\nx-other %s\nleft_ms %" PRId64 "\nid %" PRIu64 "\n",
-             rlx_rpc_call_peer(call), subject != NULL ? subject : "-", trace != NULL ? trace : "-", rlx_rpc_call_header(call, "x-other") != NULL ? "kept" : "-",
+             rlx_rpc_call_peer(call), subject != NULL ? subject : "-", trace != NULL ? trace : "-",
+             rlx_rpc_call_header(call, "x-other") != NULL ? "kept" : "-",
              deadline == UINT64_MAX ? (int64_t)-1 : (int64_t)(deadline - rlx_clock_ns()) / 1000000, rlx_rpc_call_id(call));
     send_copy(call, text, strlen(text));
     finish_ok(call);
@@ -275,6 +289,7 @@ static const rlx_rpc_method_t methods[] = {
     {.path = "/test/Hold", .open = hold_open, KEEPING, .message_end = on_message_end, .half_close = sink_half_close},
     {.path = "/test/Silent", .open = on_open, KEEPING, .message_end = on_message_end},
     {.path = "/test/Big", .open = on_open, KEEPING, .half_close = big_half_close},
+    {.path = "/test/Pieces", .open = on_open, KEEPING, .half_close = pieces_half_close},
     {.path = "/test/Fail", .open = on_open, KEEPING, .half_close = fail_half_close},
     {.path = "/test/FailLate", .open = on_open, KEEPING, .half_close = fail_late_half_close},
     {.path = "/test/Refuse", .open = on_open, .message = refuse_message, .closed = on_closed},
