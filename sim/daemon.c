@@ -13,7 +13,8 @@ const char *const sim_daemon_counters[SIM_REACHED_COUNT] = {
 #undef X
 };
 
-void sim_daemon_init(sim_daemon_t *daemon, sim_world_t *world, const rlx_actor_options_t *options, const sim_daemon_ops_t *ops, void *context)
+void sim_daemon_init(sim_daemon_t *daemon, sim_world_t *world, const rlx_actor_options_t *options, const sim_daemon_ops_t *ops,
+                     void *context)
 {
     RLX_ASSERT(options->requests_max <= SIM_REQUESTS_MAX);
     RLX_ASSERT(options->workers <= SIM_WORKERS_MAX);
@@ -218,7 +219,8 @@ void sim_daemon_check_end(sim_daemon_t *daemon)
     sim_check(world, !daemon->draining || daemon->drained, "the drain ends", 0, 0);
     for (uint32_t i = 0; i < daemon->options.models_max; i++)
         sim_check(world, !daemon->models[i].leaving, "a model that leaves is told free", i, daemon->models[i].requests);
-    sim_check(world, view.opened == daemon->opened && view.submitted == daemon->submitted, "requests are counted once", view.opened, view.submitted);
+    sim_check(world, view.opened == daemon->opened && view.submitted == daemon->submitted, "requests are counted once", view.opened,
+              view.submitted);
     sim_check(world, view.replied == daemon->replied && view.completed_runs == daemon->completed, "answers are counted once", view.replied,
               daemon->replied);
     for (uint32_t i = 1; i < RLX_REFUSAL_COUNT; i++)

@@ -85,7 +85,8 @@ struct sim_daemon {
     bool draining, drained;
 };
 
-void sim_daemon_init(sim_daemon_t *daemon, sim_world_t *world, const rlx_actor_options_t *options, const sim_daemon_ops_t *ops, void *context);
+void sim_daemon_init(sim_daemon_t *daemon, sim_world_t *world, const rlx_actor_options_t *options, const sim_daemon_ops_t *ops,
+                     void *context);
 void sim_daemon_fini(sim_daemon_t *daemon);
 void sim_daemon_model_add(sim_daemon_t *daemon, uint32_t model, const rlx_actor_model_t *settings);
 void sim_daemon_model_remove(sim_daemon_t *daemon, uint32_t model);

@@ -24,7 +24,8 @@ static void check_member(sim_daemon_t *daemon, uint32_t request, uint32_t model,
     const sim_request_t *held = &daemon->requests[request];
     uint64_t now_ns = daemon->world->now_ns;
 
-    check(daemon, request < daemon->touched && held->phase == SIM_WAITING && !held->gone, "only a request that waits is run", request, held->phase);
+    check(daemon, request < daemon->touched && held->phase == SIM_WAITING && !held->gone, "only a request that waits is run", request,
+          held->phase);
     check(daemon, held->deadline_ns > now_ns, "no request is run whose deadline has passed", request, held->deadline_ns);
     check(daemon, held->model == model, "a run has requests of one model", request, held->model);
     check(daemon, held->key == key, "batch keys are never mixed", request, held->key);
@@ -63,7 +64,8 @@ static void run(sim_daemon_t *daemon, const rlx_actor_effect_t *effect)
     daemon->running++;
     sim_trace(daemon->world, "run", effect->run, effect->requests[0], effect->n, effect->alone);
     check(daemon, effect->n == 1 || key != 0, "key 0 runs by itself", effect->run, effect->n);
-    check(daemon, effect->n == 1 || rows <= daemon->models[effect->model].settings.rows_max, "a run has at most rows_max rows", effect->run, rows);
+    check(daemon, effect->n == 1 || rows <= daemon->models[effect->model].settings.rows_max, "a run has at most rows_max rows",
+          effect->run, rows);
     check(daemon, effect->alone == (daemon->running == 1 && daemon->waiting == 0), "alone: nothing else runs or waits", daemon->running,
           daemon->waiting);
     sim_reach(daemon->world, SIM_REACHED_RUNS);
@@ -122,14 +124,15 @@ static void check_reason(sim_daemon_t *daemon, uint32_t request, rlx_refusal_t r
     switch (refusal) {
     case RLX_REFUSAL_QUEUE_FULL: /* `waiting` counts this one, too. */
         check(daemon, held->submitted_ns == now_ns, "a full queue is told at once", request, 0);
-        check(daemon, model->waiting > model->settings.queue_max && daemon->running == daemon->options.workers, "the queue is full", model->waiting,
-              daemon->running);
+        check(daemon, model->waiting > model->settings.queue_max && daemon->running == daemon->options.workers, "the queue is full",
+              model->waiting, daemon->running);
         break;
     case RLX_REFUSAL_DEADLINE_PASSED:
         check(daemon, held->deadline_ns <= now_ns, "the deadline has passed", request, held->deadline_ns);
         break;
     case RLX_REFUSAL_DEADLINE_UNREACHABLE:
-        check(daemon, held->deadline_ns > now_ns && held->deadline_ns != RLX_ACTOR_NEVER, "there is a deadline ahead", request, held->deadline_ns);
+        check(daemon, held->deadline_ns > now_ns && held->deadline_ns != RLX_ACTOR_NEVER, "there is a deadline ahead", request,
+              held->deadline_ns);
         break;
     default:
         check(daemon, false, "an open request is not refused for this", request, refusal);
@@ -154,7 +157,8 @@ static void refuse(sim_daemon_t *daemon, const rlx_actor_effect_t *effect)
     sim_trace(daemon->world, "refuse", request, effect->refusal, effect->wait_ns, effect->model);
     daemon->refused[effect->refusal]++;
     sim_reach(daemon->world, SIM_REACHED_REFUSED_NONE + (int)effect->refusal);
-    if (!check(daemon, request < daemon->touched && daemon->requests[request].phase == SIM_WAITING, "only what waits is refused", request, 0))
+    bool waits = request < daemon->touched && daemon->requests[request].phase == SIM_WAITING;
+    if (!check(daemon, waits, "only what waits is refused", request, 0))
         return;
     check_reason(daemon, request, effect->refusal);
     if (daemon->requests[request].submitted_ns < daemon->world->now_ns)
@@ -239,10 +243,11 @@ void sim_daemon_check_books(sim_daemon_t *daemon)
     for (uint32_t i = 0; i < daemon->touched; i++) {
         rlx_request_view_t view = {.state = RLX_REQUEST_FREE};
         rlx_actor_request(daemon->actor, i, &view);
-        check(daemon, view.state == expected_state(&daemon->requests[i], view.state), "the state that is shown is the state", i, view.state);
+        check(daemon, view.state == expected_state(&daemon->requests[i], view.state), "the state that is shown is the state", i,
+              view.state);
     }
-    check(daemon, daemon->waiting == 0 || daemon->running == daemon->options.workers, "nothing waits while a worker is free", daemon->waiting,
-          daemon->running);
+    check(daemon, daemon->waiting == 0 || daemon->running == daemon->options.workers, "nothing waits while a worker is free",
+          daemon->waiting, daemon->running);
     for (uint32_t i = 0; i < daemon->options.models_max; i++) {
         const sim_model_t *model = &daemon->models[i];
         check(daemon, model->waiting <= model->settings.queue_max, "a queue holds what it may", i, model->waiting);

@@ -1,5 +1,6 @@
-/* Scenario "fair": two models that always have work share the workers; now and then a third, long idle, asks once. While both wait, the work
- * they got differs by no more than two runs of each per worker and one; the newcomer is next. Costs in the tables are wrong by up to 4 times. */
+/* Scenario "fair": two models that always have work share the workers; now and then a third, long idle, asks once. While both wait, the
+ * work they got differs by no more than two runs of each per worker and one; the newcomer is next. Costs in the tables are wrong by up to
+ * 4 times. */
 #include "sim/daemon.h"
 #include "sim/scenario.h"
 

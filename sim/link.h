@@ -1,5 +1,5 @@
-/* Messages between two places, and what may happen to them. A datagram link loses, repeats, delays and overtakes; a stream keeps order, and a
- * loss on it is a broken connection: everything sent later is lost as well. */
+/* Messages between two places, and what may happen to them. A datagram link loses, repeats, delays and overtakes; a stream keeps order,
+ * and a loss on it is a broken connection: everything sent later is lost as well. */
 #ifndef RLX_SIM_LINK_H
 #define RLX_SIM_LINK_H
 

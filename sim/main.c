@@ -65,8 +65,8 @@ static int run(const sim_scenario_t *scenario, uint64_t first, uint64_t last, bo
     for (uint64_t seed = first; seed <= last; seed++)
         play(scenario, seed, reached, trace, &totals);
     int missing = show_reached(scenario, reached, totals.seeds >= SEEDS_FOR_ALL);
-    printf("%s: %" PRIu64 " seeds, %" PRIu64 " failed, %d not reached, %" PRIu64 " events, digest %016" PRIx64 "\n", scenario->name, totals.seeds,
-           totals.failures, missing, totals.events, totals.digest);
+    printf("%s: %" PRIu64 " seeds, %" PRIu64 " failed, %d not reached, %" PRIu64 " events, digest %016" PRIx64 "\n", scenario->name,
+           totals.seeds, totals.failures, missing, totals.events, totals.digest);
     free(reached);
     return totals.failures > 0 || missing > 0;
 }
@@ -86,8 +86,9 @@ static bool parse_seeds(const char *text, uint64_t *out_first, uint64_t *out_las
 {
     const char *rest;
 
-    return parse_number(text, &rest, out_first) && strncmp(rest, "..", 2) == 0 && parse_number(rest + 2, &rest, out_last) && *rest == '\0' &&
-           *out_first <= *out_last && *out_last < UINT64_MAX;
+    if (!parse_number(text, &rest, out_first) || strncmp(rest, "..", 2) != 0 || !parse_number(rest + 2, &rest, out_last))
+        return false;
+    return *rest == '\0' && *out_first <= *out_last && *out_last < UINT64_MAX;
 }
 
 static const sim_scenario_t *find(const char *name)

@@ -1,5 +1,5 @@
-/* Scenario "node": one daemon, clients that send bursts, set deadlines, go away in every state and lose connections; workers of uneven speed
- * with stragglers; models that come, are replaced and go; a drain at the end. daemon_check.c holds the rules. */
+/* Scenario "node": one daemon, clients that send bursts, set deadlines, go away in every state and lose connections; workers of uneven
+ * speed with stragglers; models that come, are replaced and go; a drain at the end. daemon_check.c holds the rules. */
 #include "sim/daemon.h"
 #include "sim/link.h"
 #include "sim/scenario.h"
@@ -62,7 +62,8 @@ static void stopped(sim_daemon_t *daemon, uint32_t run)
 {
     uint64_t ns = rlx_prng_below(dice(daemon), 50 * SIM_US);
 
-    sim_schedule(daemon->world, ns, (sim_event_t){DONE, run, daemon->runs[run].serial, daemon->world->now_ns + ns - daemon->runs[run].start_ns});
+    sim_schedule(daemon->world, ns,
+                 (sim_event_t){DONE, run, daemon->runs[run].serial, daemon->world->now_ns + ns - daemon->runs[run].start_ns});
 }
 
 static void answered(sim_daemon_t *daemon, uint32_t request, rlx_refusal_t refusal)
@@ -180,7 +181,8 @@ static void bytes_are_there(node_t *node, uint32_t request, uint64_t who)
         return;
     }
     uint32_t rows = rlx_prng_chance(prng, 700) ? 1 : (uint32_t)rlx_prng_between(prng, 1, 10);
-    rlx_actor_event_t event = {.rows = rows, .batch_key = node->keys[node->crowd ? 1 : rlx_prng_below(prng, 4)], .priority = rlx_prng_chance(prng, 100),
+    rlx_actor_event_t event = {.rows = rows, .batch_key = node->keys[node->crowd ? 1 : rlx_prng_below(prng, 4)],
+        .priority = rlx_prng_chance(prng, 100),
         .cost_ns = node->cost_ns[model] * rows * rlx_prng_between(prng, 50, 200) / 100, .deadline_ns = RLX_ACTOR_NEVER};
     if (client->patience_ns > 0 && rlx_prng_chance(prng, 900)) {
         uint64_t within_ns = rlx_prng_exponential(prng, client->patience_ns);

@@ -39,8 +39,8 @@ typedef struct sim_world {
 void sim_world_init(sim_world_t *world, uint64_t seed, uint64_t *reached, bool print);
 void sim_world_fini(sim_world_t *world);
 
-/* Happens `delay_ns` from now. Events of one moment happen in the order in which they were scheduled. Ends the program when the queue passes a
- * million: a scenario that grows without end is broken. */
+/* Happens `delay_ns` from now. Events of one moment happen in the order in which they were scheduled. Ends the program when the queue
+ * passes a million: a scenario that grows without end is broken. */
 void sim_schedule(sim_world_t *world, uint64_t delay_ns, sim_event_t event);
 /* The next event; moves the clock. False when there is none, or a check failed. */
 bool sim_next(sim_world_t *world, sim_event_t *out_event);

@@ -1,5 +1,5 @@
-/* Groups of waiting requests that may run together: one model, priority and batch key. A request that is never batched (key 0, or rows enough
- * for a run) is a group by itself. A group exists while it has members. */
+/* Groups of waiting requests that may run together: one model, priority and batch key. A request that is never batched (key 0, or rows
+ * enough for a run) is a group by itself. A group exists while it has members. */
 #ifndef RLX_DAEMON_ACTOR_GROUP_H
 #define RLX_DAEMON_ACTOR_GROUP_H
 

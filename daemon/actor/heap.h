@@ -1,6 +1,6 @@
 /* An indexed binary heap: items are small numbers (requests, models), each at most once, each with a 64-bit key; the smallest key is on
- * top. Set, remove: O(log n). Equal keys leave in an order that depends on the calls alone, so a replay is exact. Memory is the actor's; unused
- * pages are never touched. */
+ * top. Set, remove: O(log n). Equal keys leave in an order that depends on the calls alone, so a replay is exact. Memory is the actor's;
+ * unused pages are never touched. */
 #ifndef RLX_DAEMON_ACTOR_HEAP_H
 #define RLX_DAEMON_ACTOR_HEAP_H
 

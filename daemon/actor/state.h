@@ -22,7 +22,8 @@ typedef struct actor_request {
     bool probe; /* let in to measure an estimate that may be stale */
 } actor_request_t;
 
-/* Waiting requests of one model, priority and batch key, oldest first (group.h). Full: enough for a run; it is in its line's list of those. */
+/* Waiting requests of one model, priority and batch key, oldest first (group.h). Full: enough for a run; it is in its line's list of
+ * those. */
 typedef struct actor_group {
     uint64_t key;
     uint32_t model, priority;

@@ -1,5 +1,5 @@
-/* A daemon for one actor, in a few words: sends events and writes every effect down as text, so that a test reads as a list of what was done
- * and what came of it. Times are milliseconds. */
+/* A daemon for one actor, in a few words: sends events and writes every effect down as text, so that a test reads as a list of what was
+ * done and what came of it. Times are milliseconds. */
 #ifndef RLX_TESTS_ACTOR_SCRIPT_H
 #define RLX_TESTS_ACTOR_SCRIPT_H
 
@@ -34,8 +34,8 @@ void script_complete(script_t *script, uint32_t run, uint64_t busy);
 /* ABANDON, CANCEL, REPLIED; TIMER, DRAIN; MODEL_REMOVE. */
 void script_send(script_t *script, rlx_actor_event_kind_t kind, uint32_t subject);
 
-/* What was said since the last time: "run 0 [0 1]; alone", "reply 0", "refuse 3 queue_full", "closed model_gone", "free 2", "arm 20", "cancel 0", "model_free 1",
- * "drained", with ", " between. */
+/* What was said since the last time: "run 0 [0 1]; alone", "reply 0", "refuse 3 queue_full", "closed model_gone", "free 2", "arm 20",
+ * "cancel 0", "model_free 1", "drained", with ", " between. */
 void script_expect(script_t *script, const char *said);
 void script_forget(script_t *script); /* what was said until now is not looked at */
 void script_state(const script_t *script, uint32_t request, const char *state);
