@@ -12,6 +12,8 @@
 #include "base/assert.h"
 #include "rpc/server_internal.h"
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
 static const uint8_t preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0";
 static const uint8_t zero_window[] = {0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0};
 
