@@ -11,9 +11,12 @@
 int rlx_cli_option_next(int argc, char **argv, const struct option *options, rlx_diag_t *diag)
 {
     int index = optind > 0 ? optind : 1, option;
+    bool has_output = false;
 
+    for (const struct option *known = options; known->name != NULL; known++)
+        has_output = has_output || strcmp(known->name, "output") == 0;
     opterr = 0;
-    option = getopt_long(argc, argv, ":", options, NULL);
+    option = getopt_long(argc, argv, has_output ? ":o:" : ":", options, NULL); /* -o is --output, whose val is 'o' */
     if (option == ':')
         rlx_fail(diag, RLX_E_USAGE, "option %s needs a value", argv[optind - 1]);
     else if (option == '?')

@@ -1,4 +1,5 @@
 /* What a trace says of a model's steps, as text, made once: the writer only copies it. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,8 +30,17 @@ static void step_text(rlx_text_t *text, const rlx_program_step_t *step, const ch
     out_step->args_bytes = (uint32_t)text->bytes - out_step->args;
 }
 
+/* What events call it: its name, with a number where another version or bundle had it before. */
+static void label_make(rlx_text_t *text, const char *name, uint32_t nth)
+{
+    char label[512];
+
+    snprintf(label, sizeof label, "%s (%u)", name, (unsigned)nth + 1);
+    rlx_json_string(text, nth == 0 ? name : label);
+}
+
 rlx_trace_model_t *rlx_trace_model_make(const char *name, const char *version, const uint8_t digest[32], const char *isa,
-                                        const rlx_program_header_t *program)
+                                        uint32_t nth, const rlx_program_header_t *program)
 {
     const rlx_program_step_t *steps = RLX_PROGRAM_TABLE(rlx_program_step_t, program, steps);
     rlx_trace_model_t *model = calloc(1, sizeof *model);
@@ -44,7 +54,7 @@ rlx_trace_model_t *rlx_trace_model_make(const char *name, const char *version, c
     model->isa = strdup(isa);
     model->n_steps = (uint32_t)program->steps.count;
     model->steps = calloc(model->n_steps + 1, sizeof *model->steps);
-    rlx_json_string(&model->text, name);
+    label_make(&model->text, name, nth);
     model->label_bytes = (uint32_t)model->text.bytes;
     for (uint32_t i = 0; i < model->n_steps && model->steps != NULL; i++)
         step_text(&model->text, &steps[i], RLX_PROGRAM_TABLE(char, program, strings), &model->steps[i]);

@@ -108,7 +108,7 @@ void *rlx_trace_writer_main(void *trace);
 void rlx_trace_write_begin(rlx_trace_t *trace);
 /* trace/model.c */
 rlx_trace_model_t *rlx_trace_model_make(const char *name, const char *version, const uint8_t digest[32], const char *isa,
-                                        const rlx_program_header_t *program); /* NULL: no memory */
+                                        uint32_t nth, const rlx_program_header_t *program); /* `nth` of this name; NULL: no memory */
 void rlx_trace_model_free(rlx_trace_model_t *model);
 /* trace/sample.c: resident bytes of this process; 0: unknown. */
 uint64_t rlx_trace_resident_bytes(void);

@@ -152,6 +152,15 @@ static const rlx_trace_model_t *model_find(const rlx_trace_t *trace, const char 
     return NULL;
 }
 
+static uint32_t models_named(const rlx_trace_t *trace, const char *name)
+{
+    uint32_t n = 0;
+
+    for (const rlx_trace_model_t *model = trace->models; model != NULL; model = model->next)
+        n += strcmp(model->name, name) == 0;
+    return n;
+}
+
 const rlx_trace_model_t *rlx_trace_model(rlx_trace_t *trace, const char *name, const char *version, const uint8_t digest[32],
                                          const char *isa, const rlx_program_header_t *program)
 {
@@ -160,7 +169,10 @@ const rlx_trace_model_t *rlx_trace_model(rlx_trace_t *trace, const char *name, c
 
     pthread_mutex_lock(&trace->lock);
     model = model_find(trace, name, version, digest);
-    if (model == NULL && trace->n_models < RLX_TRACE_MODELS_MAX && (made = rlx_trace_model_make(name, version, digest, isa, program)) != NULL) {
+    made = model == NULL && trace->n_models < RLX_TRACE_MODELS_MAX
+               ? rlx_trace_model_make(name, version, digest, isa, models_named(trace, name), program)
+               : NULL;
+    if (made != NULL) {
         made->next = trace->models;
         trace->models = made;
         trace->n_models++;
