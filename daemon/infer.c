@@ -128,7 +128,11 @@ static rlx_status_t request_open(rlx_node_t *node, rlx_served_t *served, rlx_inf
 
     rlx_node_event(node, &event);
     if (event.request == RLX_ACTOR_NONE) {
-        served->stats.fail[RLX_FAIL_REJECTED]++;
+        served->stats.fail[event.refusal == RLX_REFUSAL_TABLE_FULL ? RLX_FAIL_REJECTED : RLX_FAIL_UNAVAILABLE]++;
+        if (event.refusal == RLX_REFUSAL_DRAINING)
+            return rlx_fail(diag, RLX_E_DRAINING, "the server is stopping and takes no new requests");
+        if (event.refusal == RLX_REFUSAL_MODEL_GONE)
+            return rlx_fail(diag, RLX_E_MODEL_UNKNOWN, "model '%s' version %s is no longer served", served->name, served->version);
         return rlx_fail(diag, RLX_E_QUEUE_FULL, "all %u places for requests are taken", node->options.requests_max);
     }
     *out_infer = &node->requests[event.request];

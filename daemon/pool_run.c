@@ -189,6 +189,23 @@ static rlx_status_t batch_execute(rlx_pool_worker_t *worker, rlx_job_t *job, rlx
     return plan_run(worker, job, plan, worker->io, worker->io + n_in, NULL);
 }
 
+/* Every input of every slot has its rows at axis 0 and the first slot's extents elsewhere. The batch key is a hash of what clients sent:
+ * it groups, and proves nothing. */
+static bool slots_alike(const rlx_job_t *job)
+{
+    for (int s = 0; s < job->n_slots; s++)
+        for (int i = 0; i < model_inputs(job->model); i++) {
+            const rlx_tensor_t *first = &job->slots[0]->inputs[i].tensor, *tensor = &job->slots[s]->inputs[i].tensor;
+
+            if (tensor->rank < 1 || tensor->rank != first->rank || tensor->dims[0] != job->rows[s])
+                return false;
+            for (int axis = 1; axis < tensor->rank; axis++)
+                if (tensor->dims[axis] != first->dims[axis])
+                    return false;
+        }
+    return true;
+}
+
 /* One run for all slots. A failure says nothing about any of them. */
 static rlx_status_t batch_run(rlx_pool_worker_t *worker, rlx_job_t *job)
 {
@@ -199,7 +216,7 @@ static rlx_status_t batch_run(rlx_pool_worker_t *worker, rlx_job_t *job)
 
     for (int s = 0; s < job->n_slots; s++)
         rows += job->rows[s];
-    if (rows < 1 || !batch_room(worker, (size_t)(n_in + n_out), (size_t)rows))
+    if (rows < 1 || !slots_alike(job) || !batch_room(worker, (size_t)(n_in + n_out), (size_t)rows))
         return RLX_RESOURCE_EXHAUSTED;
     for (int i = 0; i < n_in; i++) {
         rlx_io_t *io = &worker->io[i];
