@@ -11,7 +11,6 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -169,7 +168,6 @@ void rlx_http_adopt(rlx_http_t *http, int fd)
     struct sockaddr_storage address = {0};
     socklen_t bytes = sizeof address;
     rlx_http_exchange_t *exchange;
-    bool local;
 
     if (http->draining || http->closing || http->free_list == NULL) {
         http->counters.connections_refused++;
@@ -177,7 +175,6 @@ void rlx_http_adopt(rlx_http_t *http, int fd)
         return;
     }
     getpeername(fd, (struct sockaddr *)&address, &bytes);
-    local = peer_is_local(fd, &address);
     exchange = http->free_list; /* on_connection takes it */
     if (MHD_add_connection(http->daemon, fd, (struct sockaddr *)&address, bytes) != MHD_YES) {
         http->counters.connections_refused++; /* and the descriptor is closed */
