@@ -72,7 +72,7 @@ static const rlx_config_field_t model_fields[] = {
     {"store", RLX_CONFIG_PATH, AT(models.store), .help = "folder for rlxd's own read-only copies; without it bundles are mapped where they are"},
     {"verify_signature", RLX_CONFIG_BOOL, AT(models.verify_signature), .help = "refuse bundles without a signature of a trusted key"},
     {"trusted_keys", RLX_CONFIG_PATH, AT(models.trusted_keys), .help = "folder of public keys"},
-    {"warm_up", RLX_CONFIG_INT, AT(models.warm_up), 1, 0, 1000, .help = "runs of a model of fixed shapes before it serves"},
+    {"warm_up", RLX_CONFIG_INT, AT(models.warm_up), 0, 0, 1000, .help = "runs of a model of fixed shapes before it serves; its plan is made anyway"},
     {0},
 };
 static const rlx_config_field_t scheduling_fields[] = {
