@@ -58,6 +58,22 @@ def plus_save(path):
     save(path, [helper.make_node("Add", ["x", "one"], ["y"])], [value("x", kind, "n")], [value("y", kind, "n")], [one])
 
 
+def scaled_save(path):
+    """y = x * factor + offset; factor and offset are scalars."""
+    kind = TensorProto.FLOAT
+    nodes = [helper.make_node("Mul", ["x", "factor"], ["scaled"]), helper.make_node("Cast", ["offset"], ["shift"], to=kind),
+             helper.make_node("Add", ["scaled", "shift"], ["y"])]
+    save(path, nodes, [value("x", kind, "n"), value("factor", kind), value("offset", TensorProto.INT64)], [value("y", kind, "n")])
+
+
+def stem_save(path):
+    """The model that examples/infer.py asks for."""
+    nodes = [helper.make_node("Conv", ["input", "w"], ["c"], kernel_shape=[7, 7], strides=[2, 2], pads=[3, 3, 3, 3]),
+             helper.make_node("Relu", ["c"], ["output"])]
+    weights = numpy_helper.from_array(numpy.random.default_rng(2).standard_normal((64, 3, 7, 7)).astype(numpy.float32), "w")
+    save(path, nodes, [value("input", TensorProto.FLOAT, 1, 3, 224, 224)], [value("output", TensorProto.FLOAT, 1, 64, 112, 112)], [weights])
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     onnx_folder = folder / "onnx"
@@ -66,6 +82,8 @@ def main():
     sum_save(onnx_folder / "sum2.onnx", 2)
     slow_save(onnx_folder / "slow.onnx", 150)
     plus_save(onnx_folder / "plus.onnx")
+    scaled_save(onnx_folder / "scaled.onnx")
+    stem_save(onnx_folder / "resnet18_stem.onnx")
     for name, kind in TYPES.items():
         twice_save(onnx_folder / f"twice_{name}.onnx", kind)
     for path in sorted(onnx_folder.glob("*.onnx")):
