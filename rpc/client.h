@@ -95,6 +95,7 @@ typedef struct rlx_rpc_end {
     const char *message; /* the server's, decoded, or ours; "" on success. Borrowed for the callback */
     /* The server did not begin to work on it (never sent, REFUSED_STREAM, beyond GOAWAY): sending it again elsewhere is safe. */
     bool untouched;
+    bool lost; /* the connection broke while the request was open */
 } rlx_rpc_end_t;
 
 /* `message` to `message_end` may be NULL. */

@@ -19,7 +19,7 @@ void rlx_rpc_request_end(rlx_rpc_request_t *request, rlx_status_t status, const 
 {
     rlx_rpc_channel_t *channel = request->channel;
     char message[RLX_RPC_END_TEXT];
-    rlx_rpc_end_t end = {.status = status, .message = message, .untouched = untouched};
+    rlx_rpc_end_t end = {.status = status, .message = message, .untouched = untouched, .lost = channel->session == NULL && !channel->closing};
 
     RLX_ASSERT(request->open);
     snprintf(message, sizeof message, "%s", text);

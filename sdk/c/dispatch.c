@@ -210,9 +210,9 @@ static bool may_repeat(rlx_client_call_t *call, const rlx_rpc_end_t *end)
         return false;
     if ((call->tried & all) != all)
         return true;
-    if (!end->untouched || call->second_round)
+    if (!(end->untouched || end->lost) || call->second_round)
         return false;
-    /* Every endpoint had it, and the last one never saw it: once more, as if it were new. */
+    /* Every endpoint had it, and the last one never saw it or went away (a server that was restarted): once more, as if it were new. */
     call->second_round = true;
     call->tried = 0;
     call->born_ns = uv_hrtime();
@@ -297,13 +297,18 @@ void rlx_sdk_dispatch_arrived(rlx_client_t *client)
 
 static void waiting_look(rlx_client_call_t *call, uint64_t now_ns)
 {
+    char text[96];
+
     waiting_remove(call);
-    if (now_ns >= call->deadline_ns)
-        call_fail_unreachable(call, RLX_E_CLIENT_TIMEOUT, "the timeout ran out while connecting");
-    else if (now_ns >= call->connect_ns)
-        call_fail_unreachable(call, RLX_E_CLIENT_TIMEOUT, "the connect limit ran out");
-    else
+    if (now_ns < call->deadline_ns && now_ns < call->connect_ns) {
         call_place(call);
+        return;
+    }
+    if (now_ns >= call->deadline_ns)
+        snprintf(text, sizeof text, "the timeout of %u ms ran out while connecting", call->timeouts.total_ms);
+    else
+        snprintf(text, sizeof text, "no endpoint was ready within the connect limit of %u ms", call->timeouts.connect_ms);
+    call_fail_unreachable(call, RLX_E_CLIENT_TIMEOUT, text);
 }
 
 void rlx_sdk_dispatch_waiting(rlx_client_t *client)
@@ -349,6 +354,7 @@ void rlx_sdk_patience_fired(uv_timer_t *timer)
 void rlx_sdk_channel_changed(void *context, rlx_rpc_channel_t *channel, rlx_rpc_channel_state_t state, const rlx_diag_t *diag)
 {
     rlx_sdk_endpoint_t *endpoint = context;
+    bool closing;
 
     (void)channel;
     pthread_mutex_lock(&endpoint->client->mutex);
@@ -359,7 +365,8 @@ void rlx_sdk_channel_changed(void *context, rlx_rpc_channel_t *channel, rlx_rpc_
         endpoint->failed_ns = uv_hrtime();
         snprintf(endpoint->why, sizeof endpoint->why, "%.500s", diag->message);
     }
+    closing = endpoint->client->closing;
     pthread_mutex_unlock(&endpoint->client->mutex);
-    if (state != RLX_RPC_CONNECTING && !endpoint->client->closing)
+    if (state != RLX_RPC_CONNECTING && !closing)
         rlx_sdk_dispatch_waiting(endpoint->client);
 }

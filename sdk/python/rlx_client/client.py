@@ -8,7 +8,7 @@ import threading
 import weakref
 
 from . import _library, tensors
-from .errors import InvalidArgument, RLXError, error_of
+from .errors import Cancelled, InvalidArgument, error_of
 from .result import Call, InferResult
 
 _WAIT_MS = 200  # how long Ctrl-C may have to wait
@@ -100,7 +100,7 @@ class BaseClient:
 
     def _open(self):
         if self._handle is None or not self._handle.handle:
-            raise RLXError("the client is closed", 1408, 1)
+            raise Cancelled("the client is closed", 1408)
         return self._handle
 
     # ---- inference ----
