@@ -115,7 +115,7 @@ def a_method_sees_peer_deadline_and_the_headers_that_are_kept():
         expect(re.search(r"^peer 127\.0\.0\.1:\d+$", info, re.M), info)
         expect("subject -\n" in info and "traceparent " + trace in info and "x-other -" in info, info)
         left = int(re.search(r"left_ms (-?\d+)", info)[1])
-        expect(4000 < left <= 5000, info)
+        expect(4000 < left <= 5100, info)  # grpcio rounds up
         expect("left_ms -1" in unary(channel, "/test/Info")(b"").decode())
 
 
