@@ -1,8 +1,9 @@
-/* rlx bench --url: the options of a load on a server. */
+/* rlx bench --url, rlx bench --config: the options of a load on a server, and a server for it where none was named. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/bench_server.h"
 #include "cli/bench_url.h"
 #include "cli/load.h"
 
@@ -10,7 +11,7 @@
 
 typedef struct url_request {
     rlx_load_options_t load;
-    const char *json;
+    const char *json, *config; /* config: a server is started with it */
     int64_t concurrency; /* 0: not told */
 } url_request_t;
 
@@ -65,6 +66,7 @@ static rlx_status_t option_take(int option, url_request_t *request, rlx_diag_t *
     case 'v': load->version = optarg; return RLX_OK;
     case 'i': load->input = optarg; return RLX_OK;
     case 'j': request->json = optarg; return RLX_OK;
+    case 'F': request->config = optarg; return RLX_OK;
     case 'M': load->memory_socket = optarg; return RLX_OK;
     case 's': return rlx_cli_shape(optarg, &load->shapes, diag);
     case 'd': return rlx_cli_seconds("--duration", optarg, &load->duration_s, diag);
@@ -88,9 +90,11 @@ static rlx_status_t request_check(url_request_t *request, rlx_diag_t *diag)
     rlx_load_options_t *load = &request->load;
 
     if (load->model == NULL) {
-        rlx_fail(diag, RLX_E_USAGE, "--model is missing: the name of a model that the server has");
+        rlx_fail(diag, RLX_E_USAGE, "--model is missing: %s", request->config != NULL ? "a file" : "the name of a model that the server has");
         return rlx_diag_hint(diag, "`rlx help bench` shows how it is called.");
     }
+    if (load->url != NULL && request->config != NULL)
+        return rlx_fail(diag, RLX_E_USAGE, "--url and --config exclude each other: a server that runs, or one that is started");
     if (load->duration_s <= 0)
         return rlx_fail(diag, RLX_E_USAGE, "--duration must be above 0");
     if (load->rate > 0 && load->think_s > 0)
@@ -110,7 +114,8 @@ static rlx_status_t request_parse(int argc, char **argv, url_request_t *request,
         {"duration", required_argument, NULL, 'd'},    {"warmup", required_argument, NULL, 'w'},      {"concurrency", required_argument, NULL, 'c'},
         {"connections", required_argument, NULL, 'C'}, {"batch-size", required_argument, NULL, 'b'},  {"rate", required_argument, NULL, 'r'},
         {"think", required_argument, NULL, 't'},       {"timeout", required_argument, NULL, 'T'},     {"pid", required_argument, NULL, 'p'},
-        {"shared-memory", optional_argument, NULL, 'H'}, {"memory-socket", required_argument, NULL, 'M'}, {0},
+        {"shared-memory", optional_argument, NULL, 'H'}, {"memory-socket", required_argument, NULL, 'M'},
+        {"config", required_argument, NULL, 'F'},        {0},
     };
 
     *request = (url_request_t){.load = {.duration_s = 3, .warmup_s = 0.5, .connections = 1, .batch = 1, .timeout_ms = 30000}};
@@ -124,31 +129,53 @@ static rlx_status_t request_parse(int argc, char **argv, url_request_t *request,
     return request_check(request, diag);
 }
 
+static bool word_is(const char *word, const char *option)
+{
+    size_t n = strlen(option);
+
+    return strncmp(word, option, n) == 0 && (word[n] == '\0' || word[n] == '=');
+}
+
 bool rlx_bench_url_asked(int argc, char **argv)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (strncmp(argv[i], "--url", 5) == 0 && (argv[i][5] == '\0' || argv[i][5] == '='))
+        if (word_is(argv[i], "--url") || word_is(argv[i], "--config"))
             return true;
     return false;
+}
+
+static rlx_status_t load_and_report(const url_request_t *request, rlx_diag_t *diag)
+{
+    rlx_load_result_t *result = malloc(sizeof *result);
+    rlx_status_t status;
+
+    if (result == NULL)
+        return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
+    rlx_cli_progress(NULL, "loading the server");
+    status = rlx_load_run(&request->load, result, diag);
+    rlx_cli_progress(NULL, NULL);
+    if (status == RLX_OK && (request->json == NULL || strcmp(request->json, "-") != 0))
+        rlx_load_print(&request->load, result, stdout);
+    if (status == RLX_OK && request->json != NULL)
+        status = rlx_load_write_json(&request->load, result, request->json, diag);
+    free(result);
+    return status;
 }
 
 rlx_status_t rlx_bench_url(int argc, char **argv, rlx_diag_t *diag)
 {
     url_request_t request;
-    rlx_load_result_t *result;
+    rlx_bench_server_t server;
     rlx_status_t status;
 
     RLX_TRY(request_parse(argc, argv, &request, diag));
-    result = malloc(sizeof *result);
-    if (result == NULL)
-        return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
-    rlx_cli_progress(NULL, "loading the server");
-    status = rlx_load_run(&request.load, result, diag);
-    rlx_cli_progress(NULL, NULL);
-    if (status == RLX_OK && (request.json == NULL || strcmp(request.json, "-") != 0))
-        rlx_load_print(&request.load, result, stdout);
-    if (status == RLX_OK && request.json != NULL)
-        status = rlx_load_write_json(&request.load, result, request.json, diag);
-    free(result);
+    if (request.config == NULL)
+        return load_and_report(&request, diag);
+    RLX_TRY(rlx_bench_server_start(request.config, request.load.model, &server, diag));
+    request.load.url = server.url;
+    request.load.model = server.model;
+    request.load.pid = server.pid;
+    status = load_and_report(&request, diag);
+    rlx_bench_server_stop(&server);
     return status;
 }

@@ -258,6 +258,7 @@ const rlx_verb_t rlx_verb_bench = {
     .summary = "measure a bundle, or a server that serves it",
     .help = "rlx bench FILE.rlxb [options]\n"
             "rlx bench --url grpc://HOST:PORT --model NAME [options]\n"
+            "rlx bench --config FILE --model FILE [options]\n"
             "\n"
             "Prints p50, p90 and p99, and per kernel the share of time and of what this machine can do at best (FMA peak and memory\n"
             "bandwidth are measured first, with as many threads).\n"
@@ -273,7 +274,8 @@ const rlx_verb_t rlx_verb_bench = {
             "  --profiling FILE    writes a trace of every other run, for Perfetto and `rlx profile`, and prints what tracing costs\n"
             "  --kernels reference runs the reference kernels instead of the bundle's code\n"
             "\n"
-            "With --url (grpc://, http://, https://, unix:PATH) the load is on a server, and the answer is latency as clients see it:\n"
+            "With --url (grpc://, http://, https://, unix:PATH) the load is on a server, and the answer is latency as clients see it. With\n"
+            "--config a server is started for it, as `rlx run` would, on a free port:\n"
             "  --concurrency N     requests in flight, as streams (default: one per connection)\n"
             "  --connections N     connections they are spread over (1)\n"
             "  --rate R            open loop: R requests per second whether or not the server keeps up; latency counts from the time a\n"
