@@ -22,7 +22,7 @@ static rlx_status_t tracks_make(rlx_profiling_t *profiling, int n_threads, rlx_d
         first = first != NULL ? first : track;
     }
     profiling->requests = first;
-    return rlx_trace_run_init(&profiling->run, first, profiling->members, n_threads, diag);
+    return rlx_trace_run_init(&profiling->run, first, profiling->members, n_threads, n_threads, diag);
 }
 
 rlx_status_t rlx_profiling_open(const char *path, const rlx_session_t *session, const rlx_machine_t *machine,

@@ -84,6 +84,7 @@ typedef struct rlx_config {
     } logging;
     struct {
         const char *file;
+        int64_t size;
     } profiling;
     const char *vulkan_driver;
 

@@ -94,6 +94,7 @@ static const rlx_config_field_t logging_fields[] = {
 };
 static const rlx_config_field_t profiling_fields[] = {
     {"file", RLX_CONFIG_PATH, AT(profiling.file), .help = "writes a trace of every run, for Perfetto and rlx profile"},
+    {"size", RLX_CONFIG_SIZE, AT(profiling.size), 256 * MIB, 64 * KIB, 64 * GIB, .help = "of that file at most; what comes later is dropped and counted"},
     {0},
 };
 static const rlx_config_field_t driver_fields[] = {

@@ -14,16 +14,20 @@ static void run_start(rlx_node_t *node, const rlx_actor_effect_t *effect)
 {
     rlx_node_run_t *run = &node->runs[effect->run];
     rlx_job_t *job = &run->job;
+    uint64_t run_number = 0;
 
     job->run = effect->run;
     job->n_slots = (int)effect->n;
     job->alone = effect->alone;
     job->start_ns = job->end_ns = job->kernel_ns = job->input_copies = 0;
     atomic_store_explicit(&job->cancel, false, memory_order_relaxed); /* handed over by rlx_pool_submit */
+    if (node->options.tracing != NULL)
+        run_number = rlx_tracing_run(node->options.tracing, node->requests[effect->requests[0]].served->number, job);
     for (uint32_t i = 0; i < effect->n; i++) {
         rlx_infer_t *infer = &node->requests[effect->requests[i]];
 
         run->requests[i] = effect->requests[i];
+        infer->run_number = run_number;
         job->model = infer->served->model;
         job->name = infer->served->name;
         job->slots[i] = infer->slot;
@@ -156,6 +160,8 @@ void rlx_node_event(rlx_node_t *node, rlx_actor_event_t *event)
         event_run(node, &next);
     }
     node->applying = false;
+    if (node->options.tracing != NULL)
+        rlx_tracing_counts(node->options.tracing, node->actor);
 }
 
 void rlx_node_completed(void *context, rlx_job_t *job)

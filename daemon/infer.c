@@ -170,6 +170,8 @@ rlx_status_t rlx_infer_begin(rlx_node_t *node, const rlx_infer_head_t *head, rlx
     *infer = (rlx_infer_t){.node = node, .request = infer->request, .served = plan.served, .answer = answer, .context = context,
                            .read_ns = head->read_ns, .deadline_ns = deadline_of(head), .priority = head->priority};
     snprintf(infer->id, sizeof infer->id, "%s", head->id != NULL ? head->id : "");
+    if (node->options.tracing != NULL && head->trace != NULL)
+        snprintf(infer->traceparent, sizeof infer->traceparent, "%s", head->trace);
     status = memory_take(infer, &plan, diag);
     if (status != RLX_OK) {
         plan.served->stats.fail[status == RLX_RESOURCE_EXHAUSTED ? RLX_FAIL_REJECTED : RLX_FAIL_INPUT]++;
@@ -296,10 +298,26 @@ void rlx_infer_answer_ok(rlx_infer_t *infer)
 
 void rlx_infer_answer_fail(rlx_infer_t *infer) { answer_send(infer, infer->diag.status); }
 
+/* The request as the trace tells it. */
+static void request_trace(const rlx_infer_t *infer)
+{
+    const rlx_slot_t *slot = infer->slot;
+    rlx_status_t status = infer->cancelled || !infer->submitted ? RLX_CANCELLED : infer->result.status;
+    rlx_trace_request_t request = {.run = infer->run_number, .id = infer->id, .traceparent = infer->traceparent,
+                                   .outcome = rlx_status_name(status), .read_ns = infer->read_ns, .submit_ns = infer->submit_ns,
+                                   .start_ns = infer->start_ns, .end_ns = infer->end_ns, .kernel_ns = infer->kernel_ns, .rows = 1};
+
+    if (slot != NULL && infer->served->n_inputs > 0 && slot->inputs[0].tensor.rank > 0)
+        request.rows = slot->inputs[0].tensor.dims[0];
+    rlx_tracing_request(infer->node->options.tracing, infer->served->number, &request);
+}
+
 void rlx_infer_free(rlx_infer_t *infer)
 {
     rlx_node_t *node = infer->node;
 
+    if (node->options.tracing != NULL)
+        request_trace(infer);
     node->held_bytes -= infer->held_bytes;
     if (infer->binding != NULL)
         rlx_binding_put(node, infer->served, infer->binding);

@@ -30,6 +30,8 @@ static rlx_status_t served_add(void *context, rlx_served_t *served, rlx_diag_t *
     event.settings.rows_max = served->batch_max > 1 ? (uint32_t)served->batch_max : 1;
     node->served[event.model] = served;
     served->number = event.model;
+    if (node->options.tracing != NULL)
+        rlx_tracing_served(node->options.tracing, served);
     rlx_node_event(node, &event);
     return RLX_OK;
 }
@@ -100,7 +102,8 @@ static rlx_status_t tables_make(rlx_node_t *node, rlx_diag_t *diag)
 rlx_status_t rlx_node_create(const rlx_node_options_t *options, rlx_node_t **out_node, rlx_diag_t *diag)
 {
     rlx_node_t *node = calloc(1, sizeof *node);
-    rlx_pool_options_t pool = {.loop = options->loop, .workers = options->workers, .completed = rlx_node_completed, .context = node};
+    rlx_pool_options_t pool = {.loop = options->loop, .workers = options->workers, .completed = rlx_node_completed, .context = node,
+                               .tracing = options->tracing};
     rlx_models_options_t models = options->models;
 
     if (node == NULL)

@@ -11,6 +11,7 @@
 #include "daemon/models.h"
 #include "daemon/pool.h"
 #include "daemon/regions.h"
+#include "daemon/tracing.h"
 #include "rpc/http.h"
 #include "rpc/server.h"
 
@@ -23,6 +24,7 @@ typedef struct rlx_node_options {
     uint64_t batch_delay_us;
     uint64_t progress_ns;      /* a run older than this makes the node not ready: its worker may hang; 0: PROGRESS_NS */
     uint64_t receive_bytes_max; /* memory of requests that are arriving or waiting, all together; above: RESOURCE_EXHAUSTED */
+    rlx_tracing_t *tracing;    /* NULL: off */
     rlx_models_options_t models; /* loop and hooks are filled in */
 } rlx_node_options_t;
 

@@ -31,9 +31,11 @@ struct rlx_infer {
     rlx_diag_t diag;
     uint64_t read_ns, submit_ns, start_ns, end_ns, kernel_ns; /* rlx_clock_ns() */
     uint64_t deadline_ns, held_bytes;
+    uint64_t run_number; /* in the trace */
     uint32_t priority;
     bool submitted, cancelled;
     char id[RLX_INFER_NAME_MAX];
+    char traceparent[64]; /* with --profiling */
 };
 
 /* Events that arrive while effects are being applied wait here: at most one SUBMIT, one CANCEL or ABANDON and one REPLIED a request. */

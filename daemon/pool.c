@@ -11,6 +11,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "daemon/pool_inside.h"
+#include "daemon/tracing.h"
 
 #define WORKERS_MAX 1000
 
@@ -204,6 +205,13 @@ static rlx_status_t pool_alloc(const rlx_pool_options_t *options, rlx_pool_t **o
     if (pool->ring == NULL || pool->workers == NULL || rlx_team_create_open(n_workers, &pool->team, diag) != RLX_OK) {
         pool_free(pool);
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for a pool of %d workers", n_workers);
+    }
+    for (int i = 0; options->tracing != NULL && i < n_workers; i++) {
+        pool->workers[i].trace = rlx_tracing_worker(options->tracing, i, n_workers, diag);
+        if (pool->workers[i].trace == NULL) {
+            pool_free(pool);
+            return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for the trace of %d workers", n_workers);
+        }
     }
     *out_pool = pool;
     return RLX_OK;

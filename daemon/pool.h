@@ -16,8 +16,10 @@
 #include "base/diag.h"
 #include "daemon/regions.h"
 #include "exec/executor.h"
+#include "trace/run.h"
 
 typedef struct rlx_pool rlx_pool_t;
+typedef struct rlx_tracing rlx_tracing_t;
 
 /* Bytes that move between a system shared-memory region and a slot, on the worker: inputs before the run, outputs after it. */
 typedef struct rlx_slot_move {
@@ -67,6 +69,8 @@ typedef struct rlx_job {
     /* Set by the worker; status and diag stand in each slot. When a batch fails, its requests are run one by one. */
     uint64_t start_ns, end_ns, kernel_ns;
     uint64_t input_copies;
+    const rlx_trace_model_t *trace_model; /* with --profiling */
+    uint64_t trace_number;
     struct rlx_job *next;
 } rlx_job_t;
 
@@ -76,6 +80,7 @@ typedef struct rlx_pool_options {
     bool pin;         /* never where there are 2 CPUs or fewer */
     void (*completed)(void *context, rlx_job_t *job); /* on the loop */
     void *context;
+    rlx_tracing_t *tracing; /* daemon/tracing.h; NULL: off */
 } rlx_pool_options_t;
 
 rlx_status_t rlx_pool_create(const rlx_pool_options_t *options, rlx_pool_t **out_pool, rlx_diag_t *diag);

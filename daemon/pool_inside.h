@@ -37,6 +37,7 @@ typedef struct rlx_pool_worker {
     size_t n_io;
     void **rows;
     size_t n_rows;
+    rlx_trace_run_t *trace; /* NULL: off */
     /* For onlookers: the job under way and its step. */
     _Atomic(const rlx_job_t *) job;
     _Atomic uint64_t since_ns;

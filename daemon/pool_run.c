@@ -103,7 +103,7 @@ static rlx_status_t plan_run(rlx_pool_worker_t *worker, rlx_job_t *job, rlx_plan
                              rlx_diag_t *diag)
 {
     rlx_pool_t *pool = worker->pool;
-    rlx_run_stats_t stats = {.step = &worker->step};
+    rlx_run_stats_t stats = {.step = &worker->step, .watch = worker->trace != NULL ? &worker->trace->watch : NULL};
     bool wanted = job->alone || atomic_load_explicit(&pool->idle, memory_order_relaxed) > 0; /* advice only */
     bool team = wanted && pool->n_workers > 1 && rlx_plan_cost_ns(plan) >= RLX_POOL_HELP_COST_NS &&
                 !atomic_exchange_explicit(&pool->team_taken, true, memory_order_acquire);

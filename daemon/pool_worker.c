@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "daemon/pool_inside.h"
+#include "daemon/tracing.h"
 
 #define NICE 5 /* the loop is woken before a kernel */
 
@@ -74,9 +75,13 @@ static void job_do(rlx_pool_worker_t *worker, rlx_job_t *job)
     atomic_store_explicit(&worker->step, UINT32_MAX, memory_order_relaxed);
     atomic_store_explicit(&worker->since_ns, job->start_ns, memory_order_relaxed);
     atomic_store(&worker->job, job);
+    if (worker->trace != NULL)
+        rlx_tracing_job_begin(worker->trace, job);
     rlx_pool_run(worker, job);
     atomic_store(&worker->job, NULL); /* before the job goes back: rlx_pool_look sees jobs that are out only */
     job->end_ns = rlx_clock_ns();
+    if (worker->trace != NULL)
+        rlx_tracing_job_end(worker->trace, job);
     atomic_fetch_add_explicit(&pool->idle, 1, memory_order_relaxed);
     job_return(worker, job);
 }

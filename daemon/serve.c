@@ -21,6 +21,16 @@ static void http_adopt(void *context, int fd)
     rlx_http_adopt(serve->http, fd);
 }
 
+static rlx_status_t tracing_make(rlx_serve_t *serve, rlx_diag_t *diag)
+{
+    const rlx_config_t *config = serve->options->config;
+    rlx_tracing_options_t options = {.loop = &serve->loop, .path = config->profiling.file, .node = serve->options->node->id,
+                                     .version = RLX_VERSION, .workers = serve->options->workers,
+                                     .bytes_max = (uint64_t)config->profiling.size};
+
+    return options.path != NULL ? rlx_tracing_create(&options, &serve->tracing, diag) : RLX_OK;
+}
+
 static rlx_status_t node_make(rlx_serve_t *serve, rlx_diag_t *diag)
 {
     const rlx_config_t *config = serve->options->config;
@@ -33,6 +43,7 @@ static rlx_status_t node_make(rlx_serve_t *serve, rlx_diag_t *diag)
         .batch_delay_us = (uint64_t)config->scheduling.batch_delay_us,
         .progress_ns = (uint64_t)config->scheduling.progress_timeout_ms * 1000000,
         .receive_bytes_max = (uint64_t)config->scheduling.request_memory,
+        .tracing = serve->tracing,
         .models = {.repository = config->models.repository,
                    .store = config->models.store,
                    .verify_signature = config->models.verify_signature,
@@ -89,6 +100,7 @@ static rlx_status_t serve_make(rlx_serve_t *serve, rlx_diag_t *diag)
     if (uv_loop_init(&serve->loop) != 0)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "cannot make an event loop");
     rlx_notify_init(&serve->notify);
+    RLX_TRY(tracing_make(serve, diag));
     RLX_TRY(node_make(serve, diag));
     RLX_TRY(doors_make(serve, diag));
     return rlx_serve_listen(serve, diag);
@@ -167,6 +179,8 @@ int rlx_serve(const rlx_serve_options_t *options)
     rlx_serve_load(serve);
     loop_turn(serve);
     loop_close(serve);
+    if (rlx_tracing_destroy(serve->tracing, &diag) != RLX_OK)
+        rlx_diag_print(&diag, stderr);
     RLX_LOG(RLX_LOG_INFO, "stopped");
     return serve->exit_code;
 }

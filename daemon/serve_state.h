@@ -21,6 +21,7 @@ typedef struct rlx_serve {
     int exit_code;
     uv_loop_t loop;
     rlx_node_t *node;
+    rlx_tracing_t *tracing; /* NULL without --profiling */
     rlx_rpc_server_t *rpc;
     rlx_http_t *http;
     rlx_rest_t *rest;

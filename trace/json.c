@@ -29,7 +29,7 @@ static bool is_plain(unsigned char byte)
     return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\' && byte != '<' && byte != '>' && byte != '&';
 }
 
-void rlx_json_string_n(rlx_text_t *out, const char *text, size_t bytes)
+void rlx_json_quote_n(rlx_text_t *out, const char *text, size_t bytes)
 {
     const unsigned char *at = (const unsigned char *)text;
     size_t i = 0;
@@ -55,4 +55,4 @@ void rlx_json_string_n(rlx_text_t *out, const char *text, size_t bytes)
     rlx_text_add(out, "\"", 1);
 }
 
-void rlx_json_string(rlx_text_t *out, const char *text) { rlx_json_string_n(out, text, strlen(text)); }
+void rlx_json_quote(rlx_text_t *out, const char *text) { rlx_json_quote_n(out, text, strlen(text)); }

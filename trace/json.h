@@ -6,7 +6,7 @@
 #include "base/text.h"
 
 /* With its quotes. */
-void rlx_json_string(rlx_text_t *out, const char *text);
-void rlx_json_string_n(rlx_text_t *out, const char *text, size_t bytes);
+void rlx_json_quote(rlx_text_t *out, const char *text);
+void rlx_json_quote_n(rlx_text_t *out, const char *text, size_t bytes);
 
 #endif

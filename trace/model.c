@@ -20,13 +20,13 @@ static const char *kernel_name(uint32_t kernel) { return kernel < RLX_K_END && k
 static void step_text(rlx_text_t *text, const rlx_program_step_t *step, const char *strings, rlx_trace_step_text_t *out_step)
 {
     out_step->name = (uint32_t)text->bytes;
-    rlx_json_string(text, strings + step->name);
+    rlx_json_quote(text, strings + step->name);
     out_step->name_bytes = (uint32_t)text->bytes - out_step->name;
     out_step->args = (uint32_t)text->bytes;
     rlx_text_puts(text, "\"kernel\":");
-    rlx_json_string(text, kernel_name(step->kernel));
+    rlx_json_quote(text, kernel_name(step->kernel));
     rlx_text_puts(text, ",\"source\":");
-    rlx_json_string(text, strings + step->source);
+    rlx_json_quote(text, strings + step->source);
     out_step->args_bytes = (uint32_t)text->bytes - out_step->args;
 }
 
@@ -36,7 +36,7 @@ static void label_make(rlx_text_t *text, const char *name, uint32_t nth)
     char label[512];
 
     snprintf(label, sizeof label, "%s (%u)", name, (unsigned)nth + 1);
-    rlx_json_string(text, nth == 0 ? name : label);
+    rlx_json_quote(text, nth == 0 ? name : label);
 }
 
 rlx_trace_model_t *rlx_trace_model_make(const char *name, const char *version, const uint8_t digest[32], const char *isa,

@@ -49,14 +49,15 @@ static void step_tell(void *context, const rlx_step_seen_t *seen)
         return;
     *record = (rlx_record_step_t){.head = record->head, .track = run->track->id, .step = seen->step, .model = run->model,
                                   .run = run->number, .begin_ns = seen->begin_ns, .end_ns = seen->end_ns, .busy_ns = busy_ns,
-                                  .cost_ns = seen->cost_ns, .tiles = seen->tiles, .team = (uint32_t)seen->n_parts, .workers = workers};
+                                  .cost_ns = seen->cost_ns, .tiles = seen->tiles, .team = (uint32_t)(seen->n_parts < run->n_threads ? seen->n_parts : run->n_threads), .workers = workers};
     step_costs(seen, rlx_plan_program(seen->plan), record);
     rlx_ring_commit(&run->track->ring);
 }
 
-rlx_status_t rlx_trace_run_init(rlx_trace_run_t *run, rlx_trace_track_t *track, const uint32_t *members, int n_members, rlx_diag_t *diag)
+rlx_status_t rlx_trace_run_init(rlx_trace_run_t *run, rlx_trace_track_t *track, const uint32_t *members, int n_members, int n_threads,
+                                rlx_diag_t *diag)
 {
-    *run = (rlx_trace_run_t){.track = track, .members = members};
+    *run = (rlx_trace_run_t){.track = track, .members = members, .n_threads = n_threads};
     if (track == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "a trace has at most %d tracks", RLX_TRACE_TRACKS_MAX);
     run->watch = (rlx_run_watch_t){.step = step_tell, .context = run, .n_parts = n_members,

@@ -11,11 +11,13 @@ typedef struct rlx_trace_run {
     const uint32_t *members; /* by member of the team: the id of its track; [0] is not used. Borrowed */
     const rlx_trace_model_t *model;
     uint64_t number;
+    int n_threads;
     rlx_run_watch_t watch;   /* for rlx_run_stats_t */
 } rlx_trace_run_t;
 
-/* `n_members` of the largest team, with the runner. */
-rlx_status_t rlx_trace_run_init(rlx_trace_run_t *run, rlx_trace_track_t *track, const uint32_t *members, int n_members, rlx_diag_t *diag);
+/* `n_members` of the largest team, with the runner; `n_threads` that there are: in an open team the runner is one of the helpers. */
+rlx_status_t rlx_trace_run_init(rlx_trace_run_t *run, rlx_trace_track_t *track, const uint32_t *members, int n_members, int n_threads,
+                                rlx_diag_t *diag);
 void rlx_trace_run_fini(rlx_trace_run_t *run);
 
 /* Before the run. `model` NULL: its steps are not told. */

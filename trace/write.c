@@ -172,11 +172,26 @@ static void request_open_write(rlx_trace_t *trace, const rlx_record_request_t *r
     rlx_text_puts(&trace->out, ",\"args\":{");
     label_add(trace, "model", request->model);
     rlx_text_puts(&trace->out, ",\"id\":");
-    rlx_json_string(&trace->out, record->text);
+    rlx_json_quote(&trace->out, record->text);
     rlx_text_puts(&trace->out, ",\"traceparent\":");
-    rlx_json_string(&trace->out, record->text + record->id_bytes);
+    rlx_json_quote(&trace->out, record->text + record->id_bytes);
     rlx_text_printf(&trace->out, ",\"rows\":%" PRId64 ",\"run\":%" PRIu64 ",\"kernel_ns\":%" PRIu64 ",\"outcome\":\"%s\"}", request->rows,
                     request->run, request->kernel_ns, request->outcome);
+    event_end(trace, mark, CLOSING_BYTES);
+}
+
+static void request_close_write(rlx_trace_t *trace, const rlx_trace_request_t *request)
+{
+    size_t mark = event_begin(trace);
+
+    head_add(trace, "e", "request", 0);
+    rlx_text_puts(&trace->out, ",");
+    label_add(trace, "name", request->model);
+    rlx_text_printf(&trace->out, ",\"id\":\"0x%" PRIx64 "\"", request->number);
+    time_add(trace, "ts", request->free_ns);
+    rlx_text_puts(&trace->out, ",\"args\":{");
+    label_add(trace, "model", request->model);
+    rlx_text_puts(&trace->out, "}");
     event_end(trace, mark, CLOSING_BYTES);
 }
 
@@ -209,7 +224,7 @@ static void request_write(rlx_trace_t *trace, const rlx_record_request_t *record
         if (last)
             break;
     }
-    span_write(trace, "e", "request", request->number, request->free_ns);
+    request_close_write(trace, request);
 }
 
 static void counter_write(rlx_trace_t *trace, const char *name, const char *series, uint64_t at_ns, double value)
@@ -254,7 +269,7 @@ static void metadata_write(rlx_trace_t *trace, const char *name, uint32_t track,
     size_t mark = event_begin(trace);
 
     rlx_text_printf(&trace->out, "\"ph\":\"M\",\"name\":\"%s\",\"pid\":%d,\"tid\":%" PRIu32 ",\"args\":{\"%s\":", name, (int)getpid(), track, key);
-    rlx_json_string(&trace->out, value);
+    rlx_json_quote(&trace->out, value);
     rlx_text_puts(&trace->out, "}");
     event_end(trace, mark, CLOSING_BYTES / 2);
 }
@@ -294,9 +309,9 @@ static void model_write(rlx_trace_t *trace, const rlx_trace_model_t *model)
 
     label_add(trace, "model", model);
     rlx_text_puts(&trace->out, ",\"version\":");
-    rlx_json_string(&trace->out, model->version);
+    rlx_json_quote(&trace->out, model->version);
     rlx_text_puts(&trace->out, ",\"isa\":");
-    rlx_json_string(&trace->out, model->isa);
+    rlx_json_quote(&trace->out, model->isa);
     rlx_text_printf(&trace->out, ",\"steps\":%" PRIu32 ",\"digest\":\"", model->n_steps);
     for (size_t i = 0; i < sizeof model->digest; i++)
         rlx_text_printf(&trace->out, "%02x", model->digest[i]);
@@ -339,13 +354,13 @@ void rlx_trace_write_begin(rlx_trace_t *trace)
     rlx_text_puts(&trace->out, "[\n");
     mark = fact_begin(trace, "rlx.trace", trace->start_ns);
     rlx_text_printf(&trace->out, "\"format\":%d,\"program\":", FORMAT);
-    rlx_json_string(&trace->out, options->program);
+    rlx_json_quote(&trace->out, options->program);
     rlx_text_puts(&trace->out, ",\"version\":");
-    rlx_json_string(&trace->out, options->version);
+    rlx_json_quote(&trace->out, options->version);
     rlx_text_puts(&trace->out, ",\"node\":");
-    rlx_json_string(&trace->out, options->node);
+    rlx_json_quote(&trace->out, options->node);
     rlx_text_puts(&trace->out, ",\"isa\":");
-    rlx_json_string(&trace->out, options->isa);
+    rlx_json_quote(&trace->out, options->isa);
     rlx_text_printf(&trace->out, ",\"threads\":%d,\"peak_gflops\":%.4g,\"peak_gbytes\":%.4g,\"thread_gflops\":%.4g,\"thread_gbytes\":%.4g",
                     options->threads, options->machine.gflops, options->machine.gbytes, options->one_thread.gflops,
                     options->one_thread.gbytes);

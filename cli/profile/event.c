@@ -277,6 +277,8 @@ static const char *request_open(rlx_profile_t *profile, rlx_profile_request_t *r
 
 static const char *request_take(rlx_profile_t *profile, const json_t *event, const char *name, bool begins)
 {
+    const json_t *args = json_object_get(event, "args");
+    bool outer = json_object_get(args, "model") != NULL; /* a model may be called as a phase is */
     const char *text;
     rlx_profile_request_t *request;
     uint64_t at, number;
@@ -292,7 +294,7 @@ static const char *request_take(rlx_profile_t *profile, const json_t *event, con
         return no_memory;
     if (at > profile->end)
         profile->end = at;
-    for (int phase = 0; phase < RLX_PHASES; phase++) {
+    for (int phase = 0; phase < RLX_PHASES && !outer; phase++) {
         if (strcmp(name, phase_names[phase]) != 0)
             continue;
         if (begins)
@@ -301,8 +303,10 @@ static const char *request_take(rlx_profile_t *profile, const json_t *event, con
             request->phase[phase] = at - request->phase_begin[phase];
         return NULL;
     }
+    if (!outer)
+        return NULL;
     if (begins)
-        return request_open(profile, request, json_object_get(event, "args"), at);
+        return request_open(profile, request, args, at);
     request->end = at;
     request->ended = at >= request->begin;
     return NULL;

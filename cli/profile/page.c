@@ -17,13 +17,13 @@
 static void text_add(rlx_text_t *out, const rlx_profile_t *profile, const char *key, uint32_t text)
 {
     rlx_text_printf(out, "\"%s\":", key);
-    rlx_json_string(out, rlx_texts_get(&profile->texts, text));
+    rlx_json_quote(out, rlx_texts_get(&profile->texts, text));
 }
 
 static void string_add(rlx_text_t *out, const char *key, const char *text)
 {
     rlx_text_printf(out, "\"%s\":", key);
-    rlx_json_string(out, text);
+    rlx_json_quote(out, text);
 }
 
 static void judgement_add(rlx_text_t *out, const rlx_judgement_t *judgement)
@@ -144,7 +144,7 @@ static void spans_add(rlx_text_t *out, const rlx_profile_t *profile)
     rlx_text_puts(out, "],\"tracks\":[");
     for (uint32_t i = 0; i < profile->tracks.n; i++) {
         rlx_text_puts(out, i > 0 ? "," : "");
-        rlx_json_string(out, rlx_texts_get(&profile->texts, profile->tracks.row[i]));
+        rlx_json_quote(out, rlx_texts_get(&profile->texts, profile->tracks.row[i]));
     }
     rlx_text_puts(out, "]");
 }
@@ -161,11 +161,11 @@ static void requests_add(rlx_text_t *out, const rlx_profile_t *profile)
         for (int phase = 0; phase < RLX_PHASES; phase++)
             rlx_text_printf(out, ",%" PRIu64, request->phase[phase]);
         rlx_text_printf(out, ",%" PRIu64 ",%" PRId64 ",%" PRIu64 ",", request->end - request->begin, request->rows, request->run);
-        rlx_json_string(out, rlx_texts_get(&profile->texts, request->outcome));
+        rlx_json_quote(out, rlx_texts_get(&profile->texts, request->outcome));
         rlx_text_puts(out, ",");
-        rlx_json_string(out, rlx_texts_get(&profile->texts, request->id));
+        rlx_json_quote(out, rlx_texts_get(&profile->texts, request->id));
         rlx_text_puts(out, ",");
-        rlx_json_string(out, rlx_texts_get(&profile->texts, request->traceparent));
+        rlx_json_quote(out, rlx_texts_get(&profile->texts, request->traceparent));
         rlx_text_puts(out, "]");
     }
     rlx_text_puts(out, "]");
