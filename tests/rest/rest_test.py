@@ -5,6 +5,7 @@ import json
 import math
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from server import TYPES, Server, tensor  # noqa: E402
 
 TESTS = []
+
+
+class Skip(Exception):
+    pass
+
+
 HEADER = "Inference-Header-Content-Length"
 
 
@@ -602,11 +609,13 @@ def abuse_is_refused_and_leaves_nothing(server):
     time.sleep(0.3)
     growth = server.rss() - before
     print(f"    memory growth over all abuse: {growth / 2**20:.1f} MiB")
-    assert growth < 32 << 20, growth
+    assert server.instrumented or growth < 32 << 20, growth
 
 
 @test
 def memory_is_flat_over_many_requests(server):
+    if server.instrumented:
+        raise Skip("a sanitizer keeps what is freed")
     connection = server.connect()
     body = json.dumps({"inputs": [tensor("x", "FP32", (1, 3), [1, 2, 3])]})
     def round_of(n):
@@ -656,7 +665,7 @@ def stopping_turns_ready_false_and_finishes_what_was_accepted(server):
 
 
 def main():
-    passed, failed = 0, []
+    passed, failed, skipped = 0, [], 0
     only = [word for word in sys.argv[1:] if not word.startswith("-")]
     with tempfile.TemporaryDirectory() as folder:
         server = Server(folder)
@@ -668,6 +677,9 @@ def main():
                     function(server)
                     passed += 1
                     print(f"ok   {function.__name__}", flush=True)
+                except Skip as reason:
+                    skipped += 1
+                    print(f"skip {function.__name__}: {reason}", flush=True)
                 except Exception:
                     failed.append(function.__name__)
                     print(f"FAIL {function.__name__}\n{traceback.format_exc(limit=4)}", flush=True)
@@ -680,7 +692,7 @@ def main():
             if "Sanitizer" in log or "runtime error" in log:
                 failed.append("sanitizer")
                 print(log[-6000:])
-    print(f"{passed} passed, {len(failed)} failed, 0 skipped")
+    print(f"{passed} passed, {len(failed)} failed, {skipped} skipped")
     return 1 if failed else 0
 
 

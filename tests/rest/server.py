@@ -58,6 +58,7 @@ class Server:
             source = self.folder / f"{name}.onnx"
             onnx.save(model, source)
             subprocess.run([RLX, "compile", "--model", source, "--output", self.models / f"{name}.rlxb", *more], check=True, capture_output=True)
+        self.instrumented = "asan" in subprocess.run(["ldd", RLXD], capture_output=True, text=True).stdout
         self.log = open(self.folder / "rlxd.log", "w+")
         self.process = subprocess.Popen([RLXD, "--models", self.models, "--port", "0", "--workers", "2", *words], stdout=subprocess.PIPE,
                                         stderr=self.log, text=True)
