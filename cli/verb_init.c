@@ -20,6 +20,34 @@ static const char script[] =
     "\"$rlx\" compile --model models/tiny.onnx --target x86_64 --max batch=8 --output build/tiny.rlxb\n"
     "\"$rlx\" infer build/tiny.rlxb --input inputs/one.npz --output build/out.npz\n";
 
+static const char serve_script[] =
+    "#!/bin/sh\n"
+    "# Serves models/tiny.onnx on http://127.0.0.1:8080 until Ctrl-C. Options are passed on: ./serve.sh --port 9000\n"
+    "set -eu\n"
+    "cd \"$(dirname \"$0\")\"\n"
+    "rlx=${RLX:-$(command -v rlx || echo '%s')}\n"
+    "exec \"$rlx\" run --config configs/local.yaml --model models/tiny.onnx --max batch=8 \"$@\"\n";
+
+static const char ask_script[] =
+    "#!/bin/sh\n"
+    "# Asks the server that ./serve.sh started: one picture of 64 pixels. RLX_URL names another address.\n"
+    "set -eu\n"
+    "url=${RLX_URL:-http://127.0.0.1:8080}\n"
+    "pixels=$(seq -s , 1 64)\n"
+    "curl -sS --fail-with-body \"$url/v2/models/%s/infer\" \\\n"
+    "    -d \"{\\\"inputs\\\":[{\\\"name\\\":\\\"image\\\",\\\"datatype\\\":\\\"FP32\\\",\\\"shape\\\":[1,1,8,8],\\\"data\\\":[$pixels]}]}\"\n"
+    "echo\n";
+
+static const char local_config[] =
+    "# Read by serve.sh. `rlxd --help-config` lists every key.\n"
+    "cluster:\n"
+    "  mode: \"standalone\"\n"
+    "nodes:\n"
+    "  - id: \"%s\"\n"
+    "    host: \"127.0.0.1\"\n"
+    "    port: 8080\n"
+    "    devices: auto\n";
+
 static const char readme[] =
     "# %s\n"
     "\n"
@@ -28,6 +56,11 @@ static const char readme[] =
     "compiles `models/tiny.onnx` into one bundle of native code, `build/tiny.rlxb`, and runs it on `inputs/one.npz`; the result is\n"
     "`build/out.npz`.\n"
     "\n"
+    "    ./serve.sh      # in another terminal: ./ask.sh\n"
+    "\n"
+    "serves it on http://127.0.0.1:8080 (gRPC and REST of the Open Inference Protocol v2); the same address in a browser shows its state.\n"
+    "\n"
+    "- `configs/local.yaml`: where it serves, and on what.\n"
     "- `models/tiny.onnx`: a small classifier of 8x8 pictures with an open batch. Its weights are random: put your own\n"
     "  model in its place.\n"
     "- `inputs/one.npz`: one array per model input, by name. From Python: `numpy.savez(\"inputs/one.npz\", image=array)`.\n"
@@ -141,8 +174,11 @@ static rlx_status_t init_run(int argc, char **argv, rlx_diag_t *diag)
     RLX_TRY(project_model(name, diag));
     RLX_TRY(project_input(name, diag));
     RLX_TRY(project_text(name, "compile-and-infer.sh", script, program, 0755, diag));
+    RLX_TRY(project_text(name, "serve.sh", serve_script, program, 0755, diag));
+    RLX_TRY(project_text(name, "ask.sh", ask_script, "tiny", 0755, diag));
+    RLX_TRY(project_text(name, "configs/local.yaml", local_config, "node-0", 0644, diag));
     RLX_TRY(project_text(name, "README.md", readme, slash != NULL && slash[1] != '\0' ? slash + 1 : name, 0644, diag));
-    printf("%s: made; now run %s/compile-and-infer.sh\n", name, name);
+    printf("%s: made; now run %s/compile-and-infer.sh, or %s/serve.sh\n", name, name, name);
     return RLX_OK;
 }
 
@@ -151,6 +187,6 @@ const rlx_verb_t rlx_verb_init = {
     .summary = "make a project that works at once",
     .help = "rlx init NAME\n"
             "\n"
-            "Makes folder NAME with a small ONNX model, an input, a script that compiles and runs it, and a README.\n",
+            "Makes folder NAME with a small ONNX model, an input, scripts that compile, run and serve it, a configuration, and a README.\n",
     .run = init_run,
 };

@@ -1,4 +1,4 @@
-"""Runs a model with RLX: compiles the ONNX file once into a bundle, then answers with `rlx infer`."""
+"""Runs a model with RLX: compiled here and run by `rlx infer`, or served by rlxd and asked through its client."""
 
 import pathlib
 import subprocess
@@ -35,3 +35,16 @@ class Model:
         done = subprocess.run([self.rlx, *map(str, words)], capture_output=True, text=True)
         if done.returncode != 0:
             raise SystemExit(f"rlx {words[0]} failed:\n{done.stderr or done.stdout}")
+
+
+class ServedModel:
+    """A model that a server has. `client` is an rlx_client.RLXClient."""
+
+    def __init__(self, client, name):
+        self.client, self.name = client, name
+        self.devices = set()
+
+    def __call__(self, name, array):
+        result = self.client.infer(self.name, {name: array})
+        self.devices.add(result.device)
+        return next(iter(result.values()))

@@ -1,6 +1,7 @@
 """Reads the text in a picture: detection, orientation and recognition networks, all compiled and run by RLX.
 
     read_picture.py --rlx build/rlx --models FOLDER [--picture sample.png] [--output boxes.png]
+    read_picture.py --url http://127.0.0.1:8080 --models FOLDER ...     asks rlxd, which serves them as detection, orientation, recognition
 
 FOLDER holds the three .onnx files of rapidocr-onnxruntime 1.4.4 (run_ocr fetches them).
 """
@@ -14,7 +15,7 @@ from PIL import Image, ImageDraw
 
 import detection
 import recognition
-from engine import Model
+from engine import Model, ServedModel
 
 DETECTION = "ch_PP-OCRv4_det_infer.onnx"
 ORIENTATION = "ch_ppocr_mobile_v2.0_cls_infer.onnx"
@@ -59,21 +60,35 @@ def draw(image, found, path):
     out.save(path)
 
 
+def compiled(arguments):
+    arguments.bundles.mkdir(parents=True, exist_ok=True)
+    models = []
+    for name in (DETECTION, ORIENTATION, RECOGNITION):
+        models.append(Model(arguments.rlx, arguments.models / name, arguments.bundles))
+        print(f"  compiled {name} in {models[-1].compile_seconds:.2f} s")
+    return models
+
+
+def served(url):
+    import rlx_client
+
+    client = rlx_client.RLXClient(endpoints=[url], timeout=60.0)
+    return [ServedModel(client, name) for name in ("detection", "orientation", "recognition")]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rlx", required=True)
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--rlx")
+    where.add_argument("--url")
     parser.add_argument("--models", required=True, type=pathlib.Path)
     parser.add_argument("--picture", default=pathlib.Path(__file__).with_name("sample.png"))
     parser.add_argument("--bundles", default="bundles", type=pathlib.Path)
     parser.add_argument("--output", default="boxes.png")
     arguments = parser.parse_args()
 
-    arguments.bundles.mkdir(parents=True, exist_ok=True)
     image = Image.open(arguments.picture).convert("RGB")
-    models = []
-    for name in (DETECTION, ORIENTATION, RECOGNITION):
-        models.append(Model(arguments.rlx, arguments.models / name, arguments.bundles))
-        print(f"  compiled {name} in {models[-1].compile_seconds:.2f} s")
+    models = served(arguments.url) if arguments.url else compiled(arguments)
     started = time.monotonic()
     found = read(image, models, characters(arguments.models / RECOGNITION))
     elapsed = time.monotonic() - started
