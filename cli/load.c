@@ -103,9 +103,10 @@ static void think_over(uv_timer_t *timer)
 static void slot_next(rlx_load_slot_t *slot, uint64_t now_ns)
 {
     rlx_load_t *load = slot->load;
+    bool over = load->stopping || now_ns >= load->end_ns;
 
     if (load->step_ns > 0) {
-        if (load->next_ns <= now_ns && load->next_ns < load->end_ns && !load->stopping) { /* one was due and had to wait */
+        if (load->next_ns <= now_ns && !over) { /* one was due and had to wait */
             uint64_t due_ns = load->next_ns;
 
             load->next_ns += load->step_ns;
@@ -114,9 +115,9 @@ static void slot_next(rlx_load_slot_t *slot, uint64_t now_ns)
         }
         slot->next = load->free_slots;
         load->free_slots = slot;
-    } else if (!load->stopping && load->options->think_s > 0)
+    } else if (!over && load->options->think_s > 0)
         uv_timer_start(&slot->think, think_over, (uint64_t)(load->options->think_s * 1e3), 0);
-    else if (!load->stopping)
+    else if (!over)
         slot_begin(slot, now_ns);
 }
 

@@ -70,9 +70,9 @@ static void request_expire(rlx_rpc_request_t *request, uint64_t now_ns)
     rlx_rpc_request_reset(request, RLX_DEADLINE_EXCEEDED, text);
 }
 
-static void keepalive_check(rlx_rpc_channel_t *channel, uint64_t now_ns)
+static void keepalive_check(rlx_rpc_channel_t *channel)
 {
-    uint64_t limit_ns = channel->options.keepalive_ms * NS_PER_MS;
+    uint64_t limit_ns = channel->options.keepalive_ms * NS_PER_MS, now_ns = uv_hrtime(); /* not before heard_ns */
 
     if (limit_ns == 0 || channel->n_open == 0)
         return;
@@ -110,7 +110,7 @@ static void watch_fired(uv_timer_t *timer)
         request = request->next;
     }
     rlx_rpc_request_watch(channel, next_ns);
-    keepalive_check(channel, now_ns);
+    keepalive_check(channel);
 }
 
 void rlx_rpc_request_watch(rlx_rpc_channel_t *channel, uint64_t at_ns)
