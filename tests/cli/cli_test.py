@@ -53,8 +53,8 @@ def version_names_the_commit(project):
 
 @test
 def help_lists_every_verb_and_every_verb_has_help(project):
-    expect(rlx("help"), 0, "compile", "infer", "bench", "dump", "explain", "init")
-    for verb in ("init", "compile", "infer", "bench", "dump", "explain"):
+    expect(rlx("help"), 0, "compile", "run", "infer", "bench", "profile", "dump", "explain", "init")
+    for verb in ("init", "compile", "run", "infer", "bench", "profile", "dump", "explain"):
         expect(rlx("help", verb), 0, f"rlx {verb}")
         expect(rlx(verb, "--help"), 0, f"rlx {verb}")
 
@@ -69,6 +69,56 @@ def usage_errors_exit_with_2(project):
         assert run.returncode == 2, f"{words}: {run.returncode}"
         assert run.stderr, words
         assert not words or "RLX-1001" in run.stderr, run.stderr
+
+
+@test
+def other_spellings_of_verbs_are_accepted(project):
+    expect(rlx("benchmark", "--help"), 0, "rlx bench")
+    expect(rlx("profile-viewer", "--help"), 0, "rlx profile")
+    links = project.folder / "links"
+    links.mkdir(exist_ok=True)
+    for name in ("rlx-ir-dump", "rlx-ir-validate"):
+        (links / name).symlink_to(RLX)
+    done = subprocess.run([str(links / "rlx-ir-dump"), project.model], capture_output=True, text=True, timeout=60)
+    expect(done, 0)
+    assert done.stdout == rlx("dump", project.model).stdout
+    done = subprocess.run([str(links / "rlx-ir-validate"), project.model], capture_output=True, text=True, timeout=60)
+    expect(done, 2, "comes with a later version")
+
+
+@test
+def verbs_of_later_versions_say_so(project):
+    for words in (("verify", "--ir", "m.rlx"), ("validate", "--strict", "m.rlx"), ("keygen",), ("sign", "m.rlxb"), ("help", "verify")):
+        expect(rlx(*words), 2, "RLX-1001", "comes with a later version")
+    expect(rlx("run", "--model", "m.rlx"), 2, "later version")
+
+
+@test
+def init_makes_a_configuration_and_scripts_that_serve(project):
+    text = (project.path / "configs/local.yaml").read_text()
+    assert "devices: auto" in text and "port: 8080" in text
+    for name in ("serve.sh", "ask.sh"):
+        path = project.path / name
+        assert os.access(path, os.X_OK)
+        assert subprocess.run(["sh", "-n", str(path)]).returncode == 0
+    rlxd = pathlib.Path(RLX).parent / "rlxd"
+    if not rlxd.exists():
+        rlxd = pathlib.Path(RLX).parent.parent / "daemon/rlxd"
+    run = subprocess.run([str(rlxd), "--config", str(project.path / "configs/local.yaml"), "--check"], capture_output=True, text=True, timeout=60)
+    expect(run, 0, "node-0", "127.0.0.1:8080")
+
+
+@test
+def run_refuses_what_it_cannot_serve(project):
+    environment = {**os.environ, "RLX_CACHE_DIR": str(project.folder / "cache")}
+    expect(rlx("run", "--model", str(project.folder / "absent.onnx"), env=environment), 1, "absent.onnx")
+    expect(rlx("run", "--model", project.model, "--opt-level", "9", env=environment), 2, "--opt-level")
+    expect(rlx("run", "--frobnicate", env=environment), 2, "--frobnicate")
+    bad = project.folder / "bad.onnx"
+    bad.write_bytes(b"no model")
+    expect(rlx("run", "--model", str(bad), env=environment), 1, "RLX-1101")
+    nowhere = {name: value for name, value in environment.items() if name not in ("RLX_CACHE_DIR", "HOME", "XDG_CACHE_HOME")}
+    expect(rlx("run", "--model", project.model, env=nowhere), 1, "RLX_CACHE_DIR")
 
 
 @test
