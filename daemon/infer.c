@@ -103,6 +103,7 @@ static void outputs_place(rlx_infer_t *infer, const rlx_infer_plan_t *plan)
         if (region == NULL)
             continue;
         binding->answer[i].place = head->outputs[i].place;
+        binding->answer[i].place.region = rlx_region_name(region);
         slot->outputs[port].tensor.data = rlx_region_address(region, head->outputs[i].place.offset);
         slot->room[port] = slot->outputs[port].tensor.data != NULL ? head->outputs[i].place.bytes : 0;
         if (slot->outputs[port].tensor.data == NULL)
@@ -175,7 +176,7 @@ rlx_status_t rlx_infer_begin(rlx_node_t *node, const rlx_infer_head_t *head, rlx
     status = memory_take(infer, &plan, diag);
     if (status != RLX_OK) {
         plan.served->stats.fail[status == RLX_RESOURCE_EXHAUSTED ? RLX_FAIL_REJECTED : RLX_FAIL_INPUT]++;
-        rlx_infer_abandon(infer);
+        rlx_infer_abandon(infer, RLX_ABANDON_UNCOUNTED);
         return status;
     }
     inputs_place(infer, &plan);
@@ -240,11 +241,15 @@ void rlx_infer_submit(rlx_infer_t *infer)
     rlx_node_event(node, &event);
 }
 
-void rlx_infer_abandon(rlx_infer_t *infer)
+void rlx_infer_abandon(rlx_infer_t *infer, rlx_abandon_t why)
 {
     rlx_actor_event_t event = {.kind = RLX_EVENT_ABANDON, .request = infer->request};
 
     RLX_ASSERT(!infer->submitted);
+    if (why == RLX_ABANDON_MALFORMED)
+        rlx_infer_count(infer, RLX_INVALID_ARGUMENT, RLX_FAIL_MALFORMED);
+    else if (why == RLX_ABANDON_GONE)
+        rlx_infer_count(infer, RLX_CANCELLED, RLX_FAIL_CANCELLED);
     rlx_node_event(infer->node, &event);
 }
 

@@ -86,7 +86,13 @@ rlx_status_t rlx_infer_begin(rlx_node_t *node, const rlx_infer_head_t *head, rlx
 void *rlx_infer_input(rlx_infer_t *infer, int index, uint64_t *out_bytes);
 /* The answer may come before this returns. */
 void rlx_infer_submit(rlx_infer_t *infer);
-void rlx_infer_abandon(rlx_infer_t *infer);
+/* Why a request that was begun is not submitted: its failure in the statistics. */
+typedef enum rlx_abandon {
+    RLX_ABANDON_UNCOUNTED, /* it goes on as another, or its failure was counted */
+    RLX_ABANDON_MALFORMED, /* what followed the head was refused */
+    RLX_ABANDON_GONE,      /* the client left */
+} rlx_abandon_t;
+void rlx_infer_abandon(rlx_infer_t *infer, rlx_abandon_t why);
 void rlx_infer_cancel(rlx_infer_t *infer);
 void rlx_infer_release(rlx_infer_t *infer);
 

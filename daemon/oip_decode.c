@@ -248,8 +248,8 @@ rlx_status_t rlx_oip_decoder_finish(rlx_oip_decoder_t *decoder, rlx_infer_t **ou
 void rlx_oip_decoder_drop(rlx_oip_decoder_t *decoder)
 {
     if (decoder->infer != NULL)
-        rlx_infer_abandon(decoder->infer);
-    if (decoder->malformed)
+        rlx_infer_abandon(decoder->infer, decoder->malformed ? RLX_ABANDON_MALFORMED : RLX_ABANDON_GONE);
+    else if (decoder->malformed)
         rlx_infer_count_malformed(decoder->origin.node);
     decoder->infer = NULL;
     decoder->malformed = false;

@@ -163,7 +163,7 @@ rlx_status_t rlx_oip_unbegin(rlx_oip_decoder_t *decoder, rlx_diag_t *diag)
         return status;
     decoder->infer = NULL;
     decoder->input = -1;
-    rlx_infer_abandon(infer);
+    rlx_infer_abandon(infer, RLX_ABANDON_UNCOUNTED);
     return RLX_OK;
 }
 

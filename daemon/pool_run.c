@@ -107,8 +107,11 @@ static rlx_status_t plan_run(rlx_pool_worker_t *worker, rlx_job_t *job, rlx_plan
     bool wanted = job->alone || atomic_load_explicit(&pool->idle, memory_order_relaxed) > 0; /* advice only */
     bool team = wanted && pool->n_workers > 1 && rlx_plan_cost_ns(plan) >= RLX_POOL_HELP_COST_NS &&
                 !atomic_exchange_explicit(&pool->team_taken, true, memory_order_acquire);
-    rlx_status_t status = rlx_run(plan, team ? pool->team : NULL, inputs, outputs, &job->cancel, &stats, diag);
+    rlx_status_t status;
 
+    if (worker->trace != NULL) /* workers with runs of their own are not there for this one */
+        worker->trace->n_threads = team ? 1 + atomic_load_explicit(&pool->idle, memory_order_relaxed) : 1;
+    status = rlx_run(plan, team ? pool->team : NULL, inputs, outputs, &job->cancel, &stats, diag);
     if (team)
         atomic_store_explicit(&pool->team_taken, false, memory_order_release); /* pairs with the next taker */
     job->kernel_ns += stats.total_ns;

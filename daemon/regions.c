@@ -297,6 +297,8 @@ rlx_status_t rlx_regions_use(rlx_regions_t *regions, const char *name, uint64_t 
     return RLX_OK;
 }
 
+const char *rlx_region_name(const rlx_region_t *region) { return region->name; }
+
 void rlx_region_drop(rlx_region_t *region)
 {
     RLX_ASSERT(region->users > 0);

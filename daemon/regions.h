@@ -34,6 +34,7 @@ void rlx_regions_remove_owner(rlx_regions_t *regions, uint64_t owner); /* at onc
 /* Range [offset, offset + bytes) of the region, and one more user. */
 rlx_status_t rlx_regions_use(rlx_regions_t *regions, const char *name, uint64_t offset, uint64_t bytes, rlx_region_t **out_region,
                              rlx_diag_t *diag);
+const char *rlx_region_name(const rlx_region_t *region); /* lives while it is used */
 void rlx_region_drop(rlx_region_t *region);
 /* Address of the range for a sealed memfd, else NULL: then read and write. */
 void *rlx_region_address(const rlx_region_t *region, uint64_t offset);

@@ -65,7 +65,7 @@ static void request_refuse(rlx_rest_infer_t *request, const rlx_diag_t *diag)
 
     rlx_http_set_context(exchange, NULL);
     if (request->infer != NULL)
-        rlx_infer_abandon(request->infer);
+        rlx_infer_abandon(request->infer, RLX_ABANDON_MALFORMED);
     request_put(request);
     rlx_rest_reply_error(exchange, diag);
 }
@@ -238,7 +238,7 @@ void rlx_rest_infer_gone(rlx_rest_infer_t *request)
     else if (request->stage == RLX_REST_WRITE)
         rlx_infer_release(request->infer);
     else if (request->infer != NULL)
-        rlx_infer_abandon(request->infer);
+        rlx_infer_abandon(request->infer, RLX_ABANDON_GONE);
     request_put(request);
     rlx_rest_reply_empty(exchange, 499);
 }

@@ -30,6 +30,7 @@ static void step_costs(const rlx_step_seen_t *seen, const rlx_program_header_t *
 static void step_tell(void *context, const rlx_step_seen_t *seen)
 {
     rlx_trace_run_t *run = context;
+    int there = seen->n_parts < run->n_threads ? seen->n_parts : run->n_threads;
     uint64_t busy_ns = 0;
     uint32_t workers = 0;
     rlx_record_step_t *record;
@@ -49,7 +50,7 @@ static void step_tell(void *context, const rlx_step_seen_t *seen)
         return;
     *record = (rlx_record_step_t){.head = record->head, .track = run->track->id, .step = seen->step, .model = run->model,
                                   .run = run->number, .begin_ns = seen->begin_ns, .end_ns = seen->end_ns, .busy_ns = busy_ns,
-                                  .cost_ns = seen->cost_ns, .tiles = seen->tiles, .team = (uint32_t)(seen->n_parts < run->n_threads ? seen->n_parts : run->n_threads), .workers = workers};
+                                  .cost_ns = seen->cost_ns, .tiles = seen->tiles, .team = (uint32_t)(there > (int)workers ? there : (int)workers), .workers = workers};
     step_costs(seen, rlx_plan_program(seen->plan), record);
     rlx_ring_commit(&run->track->ring);
 }

@@ -11,7 +11,7 @@ typedef struct rlx_trace_run {
     const uint32_t *members; /* by member of the team: the id of its track; [0] is not used. Borrowed */
     const rlx_trace_model_t *model;
     uint64_t number;
-    int n_threads;
+    int n_threads;           /* that are there for it: may be set before each run */
     rlx_run_watch_t watch;   /* for rlx_run_stats_t */
 } rlx_trace_run_t;
 

@@ -46,7 +46,8 @@ const tipHide = () => { tip.style.display = "none"; };
 
 /* Head. */
 const M = D.meta, O = D.overall;
-const names = D.models.map(m => m.name);
+const ran = new Set(D.steps.filter(s => s.count > 0).map(s => s.model));
+const names = D.models.filter((_, i) => ran.has(i)).map(m => m.name);
 $("title").textContent = names.length === 0 ? "nothing ran" : names.length <= 3 ? names.join(", ") : `${names.slice(0, 2).join(", ")} and ${names.length - 2} more`;
 document.title = `${$("title").textContent} \u2013 RLX profile`;
 const when = M.unix_ms > 0 ? new Date(M.unix_ms).toISOString().slice(0, 16).replace("T", " ") + " UTC" : "";
@@ -228,7 +229,8 @@ const GUTTER = 104, ROW = 21, GAP = 9, HEAD = 24, COUNTER = 34;
 const layout = () => {
   const out = [];
   let y = HEAD;
-  for (const c of D.counters) { if (c.points.length < 4) continue; out.push({kind: "counter", y, h: COUNTER, counter: c, label: c.name}); y += COUNTER + 4; }
+  const order = ["in flight", "queued", "running"];
+  for (const c of [...D.counters].sort((a, b) => (order.indexOf(a.name) + 9) % 9 - (order.indexOf(b.name) + 9) % 9)) { if (c.points.length < 4) continue; out.push({kind: "counter", y, h: COUNTER, counter: c, label: c.name}); y += COUNTER + 4; }
   if (out.length) y += GAP - 4;
   lanes.forEach((lane, i) => { out.push({kind: "lane", y, h: ROW - 4, lane, label: i === 0 ? "requests" : ""}); y += ROW - 3; });
   if (lanes.length) y += GAP;
@@ -279,8 +281,8 @@ const axis = (g, width) => {
   for (let t = Math.ceil(look.from / unit) * unit; t <= look.to; t += unit) {
     const x = GUTTER + (t - look.from) / ns * (width - GUTTER);
     g.beginPath(); g.moveTo(x + .5, HEAD - 6); g.lineTo(x + .5, plan.height); g.stroke();
-    const scale = unit >= 1e9 ? [1e9, "s"] : unit >= 1e6 ? [1e6, "ms"] : unit >= 1e3 ? [1e3, "\u00b5s"] : [1, "ns"];
-    const text = `${(t / scale[0]).toLocaleString("en", {maximumFractionDigits: 0})} ${scale[1]}`;
+    const scale = unit >= 1e9 ? [1e9, "s"] : look.to >= 1e7 ? [1e6, "ms"] : look.to >= 1e4 ? [1e3, "\u00b5s"] : [1, "ns"];
+    const text = `${(t / scale[0]).toFixed(Math.max(0, Math.ceil(Math.log10(scale[0] / unit) - 1e-9)))} ${scale[1]}`;
     if (x + g.measureText(text).width < width) g.fillText(text, x + 4, 9);
   }
 };
@@ -307,7 +309,9 @@ const chartDraw = () => {
       }
       g.lineTo(Math.min(width, Math.max(X(end), x)), line.y + line.h - (top > 0 ? last / top * (line.h - 3) : 0));
       g.lineTo(Math.min(width, Math.max(X(end), x)), line.y + line.h); g.closePath(); g.fill();
-      g.fillStyle = css("--faint"); g.fillText(digits(top, 1), width - g.measureText(digits(top, 1)).width - 3, line.y + 7);
+      g.fillStyle = css("--soft");
+      const most = Number.isInteger(top) ? String(top) : digits(top, 1) + (line.counter.name === "resident memory" ? " MiB" : "");
+      g.fillText(most, width - g.measureText(most).width - 4, line.y + 10);
     } else if (line.kind === "lane") {
       const items = line.lane.items;
       for (let k = firstAfter(items, look.from, i => D.requests[i][REQ.begin] + D.requests[i][REQ.total]), mark = -1; k < items.length; k++) {

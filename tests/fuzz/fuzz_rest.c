@@ -192,7 +192,11 @@ void rlx_infer_submit(rlx_infer_t *infer)
     else
         later = infer;
 }
-void rlx_infer_abandon(rlx_infer_t *infer) { infer_free(infer); }
+void rlx_infer_abandon(rlx_infer_t *infer, rlx_abandon_t why)
+{
+    (void)why;
+    infer_free(infer);
+}
 void rlx_infer_cancel(rlx_infer_t *infer)
 {
     later = NULL;

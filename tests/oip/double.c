@@ -144,8 +144,9 @@ static void pending_remove(const rlx_infer_t *infer)
         }
 }
 
-void rlx_infer_abandon(rlx_infer_t *infer)
+void rlx_infer_abandon(rlx_infer_t *infer, rlx_abandon_t why)
 {
+    (void)why;
     if (infer->submitted)
         abort();
     rlx_double.abandoned++;

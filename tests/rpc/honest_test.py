@@ -100,6 +100,8 @@ def over_a_unix_socket_and_a_stale_socket_file_is_replaced():
     with Server("--unix", path) as server:
         with grpc.insecure_channel("unix:" + path) as channel:
             expect(b"peer unix\n" in unary(channel, "/test/Info")(b"", timeout=5))
+        curl = subprocess.run(["curl", "-s", "--unix-socket", path, "http://local/x"], capture_output=True, timeout=5)
+        expect(curl.stdout == b"GET /x HTTP/1.1", "HTTP/1.1 is served there too")
         second = subprocess.run([SERVER, "--unix", path], capture_output=True, text=True, timeout=5)
         expect(second.returncode == 1 and "RLX-1601" in second.stderr and path in second.stderr, second.stderr)
         with grpc.insecure_channel("unix:" + path) as channel:

@@ -19,6 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from daemon import BUILD, RLX, RLXCTL, RLXD, Daemon, Systemd, wait_port_closed  # noqa: E402
 import models  # noqa: E402
 
+SANITIZED = os.environ.get("RLX_TEST_SANITIZED") == "1"
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 TESTS = []
 SIDE = 512
@@ -475,11 +476,16 @@ def out_of_descriptors_the_daemon_goes_on(kit):
             client.connect_ex(("127.0.0.1", port))
             clients.append(client)
         time.sleep(0.5)
-        before = sum(os.times()[:2]) + float(pathlib.Path(f"/proc/{process.pid}/stat").read_text().split()[13])
+
+        def cpu_seconds():
+            return sum(map(int, pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+        before = cpu_seconds()
+        time.sleep(1)
+        assert cpu_seconds() - before < 0.3, "accept spins"
         for client in clients:
             client.close()
-        time.sleep(1.5)
-        del before
+        time.sleep(0.5)
         expect(run(RLXCTL, "--url", url, "health"), 0)
     finally:
         process.terminate()
@@ -488,13 +494,20 @@ def out_of_descriptors_the_daemon_goes_on(kit):
     assert len(error.splitlines()) < 40, error
 
 
+# Sanitizers wake threads of their own, and take descriptors.
+NOT_SANITIZED = ("an_idle_daemon_does_not_wake_up", "out_of_descriptors_the_daemon_goes_on")
+
+
 def main():
-    passed = failed = 0
+    passed = failed = skipped = 0
     wanted = [word for word in sys.argv[1:] if not word.startswith("-")]
     with tempfile.TemporaryDirectory(prefix="rlx-serve-") as folder:
         kit = Kit(pathlib.Path(folder))
         for case in TESTS:
             if wanted and case.__name__ not in wanted:
+                continue
+            if SANITIZED and case.__name__ in NOT_SANITIZED:
+                skipped += 1
                 continue
             try:
                 case(kit)
@@ -502,7 +515,7 @@ def main():
             except Exception:  # noqa: BLE001
                 failed += 1
                 print(f"FAILED {case.__name__}\n{traceback.format_exc()}", flush=True)
-    print(f"{passed} passed, {failed} failed, 0 skipped")
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0
 
 
