@@ -294,5 +294,6 @@ void rlx_rpc_channel_flush(rlx_rpc_channel_t *channel)
     }
     rlx_rpc_link_wait(channel->wire, blocked, link_ready);
     if (!nghttp2_session_want_read(channel->session) && !nghttp2_session_want_write(channel->session) && !blocked)
-        rlx_rpc_channel_break(channel, RLX_E_CONNECT, "the server ended the connection");
+        rlx_rpc_channel_break(channel, RLX_E_CONNECT,
+                              channel->state == RLX_RPC_CONNECTING ? "the server does not speak HTTP/2 here" : "the server broke the rules of HTTP/2");
 }

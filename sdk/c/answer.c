@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/tensor.h"
+#include "rpc/datatype.h"
 #include "sdk/c/client.h"
 
 static const rlx_sdk_wanted_t *wanted_find(const rlx_client_call_t *call, const char *name)
@@ -76,6 +78,23 @@ static void infer_data(void *context, const void *data, size_t bytes)
         call->reading = rlx_infer_answer_feed(&call->reader, data, bytes, &call->diag);
 }
 
+/* Nobody may read past a tensor's memory because a server's shape says so. */
+static rlx_status_t output_check(const rlx_infer_output_view_t *output, uint64_t room, rlx_diag_t *diag)
+{
+    rlx_dtype_t dtype = rlx_datatype_parse(output->datatype);
+    int64_t count, bytes;
+
+    if (dtype == RLX_DTYPE_NONE)
+        return rlx_fail(diag, RLX_E_ANSWER_MALFORMED, "output '%.200s' of the answer has type '%.60s', which this client does not know",
+                        output->name, output->datatype);
+    if (!rlx_dims_count(output->dims, output->rank, &count) || !rlx_size_mul(count, (int64_t)rlx_dtype_size(dtype), &bytes))
+        return rlx_fail(diag, RLX_E_ANSWER_MALFORMED, "the shape of output '%.200s' of the answer overflows", output->name);
+    if (output->in_region ? (uint64_t)bytes <= room : (uint64_t)bytes == output->bytes)
+        return RLX_OK;
+    return rlx_fail(diag, RLX_E_ANSWER_MALFORMED, "output '%.200s' of the answer has the shape of %lld bytes and %llu bytes", output->name,
+                    (long long)bytes, (unsigned long long)(output->in_region ? room : output->bytes));
+}
+
 /* Tensors that came before their names were known lie in a buffer; those in shared memory are where the user said. */
 static rlx_status_t outputs_settle(rlx_client_call_t *call)
 {
@@ -83,6 +102,10 @@ static rlx_status_t outputs_settle(rlx_client_call_t *call)
         rlx_infer_output_view_t *output = &call->reader.outputs[i];
         const rlx_sdk_wanted_t *wanted = wanted_find(call, output->name);
 
+        if (output->in_region && (wanted == NULL || wanted->data == NULL))
+            return rlx_fail(&call->diag, RLX_E_ANSWER_MALFORMED, "output '%.200s' of the answer lies in a region that was not asked for",
+                            output->name);
+        RLX_TRY(output_check(output, wanted != NULL ? wanted->bytes : 0, &call->diag));
         if (wanted == NULL || wanted->data == NULL || output->data == wanted->data)
             continue;
         if (!output->in_region) {

@@ -82,11 +82,12 @@ class BaseClient:
     """Connections to endpoints and what can be asked of them. Use RLXClient, or AsyncRLXClient."""
 
     def __init__(self, endpoints, timeout=30.0, *, connect_timeout=5.0, transfer_timeout=None, compute_timeout=None, max_in_flight=1024,
-                 ca=None, certificate=None, key=None, server_name=None, insecure=False, memory_socket=None):
+                 max_answer_bytes=0, ca=None, certificate=None, key=None, server_name=None, insecure=False, memory_socket=None):
         if isinstance(endpoints, str):
             endpoints = [endpoints]
         options = _library.Options(ctypes.sizeof(_library.Options), max_in_flight)
         options.timeouts = self._timeouts(timeout, connect_timeout, transfer_timeout, compute_timeout)
+        options.answer_bytes_max = max_answer_bytes
         options.ca, options.certificate, options.key = _bytes(ca), _bytes(certificate), _bytes(key)
         options.server_name, options.insecure, options.memory_socket = _bytes(server_name), bool(insecure), _bytes(memory_socket)
         self.endpoints = list(endpoints)
