@@ -122,7 +122,7 @@ def an_answer_above_the_limit_is_refused_with_both_numbers():
 def a_server_that_is_no_grpc_server_is_named_so():
     told(rlx_client.Unimplemented, lambda s: fake.headers(s, True, status=404), "404", code=1703)
     told(rlx_client.Unavailable, lambda s: fake.headers(s, True, status=503), "503")
-    for greeting, word in ((b"HTTP/1.1 400 Bad Request\r\n\r\n", "HTTP/2"), (b"", "ready")):
+    for greeting, word in ((b"HTTP/1.1 400 Bad Request\r\n\r\n", "HTTP/2"), (b"", "closed it")):
         with FakeServer(greeting=greeting) as server:
             try:
                 ask(server, connect_timeout=0.5)
