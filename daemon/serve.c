@@ -108,9 +108,9 @@ static rlx_status_t serve_make(rlx_serve_t *serve, rlx_diag_t *diag)
 
 void rlx_serve_started(rlx_serve_t *serve)
 {
-    uv_timer_stop(&serve->deadline);
     if (serve->phase != RLX_SERVE_STARTING) /* told to stop while models were loading */
         return;
+    uv_timer_stop(&serve->deadline);
     if (serve->model_failed) {
         rlx_diag_print(&serve->load_diag, stderr);
         rlx_serve_stop(serve, RLXD_EXIT_FAILED);
@@ -122,6 +122,8 @@ void rlx_serve_started(rlx_serve_t *serve)
     rlx_serve_tell(serve, "READY=1\nSTATUS=Serving on %s%s", serve->url, serve->loads_failed > 0 ? "; some models could not be loaded" : "");
     printf("RLX Runtime started on %s\n", serve->url);
     fflush(stdout);
+    if (serve->reload_wanted)
+        rlx_serve_reload(serve);
 }
 
 /* What the sockets brought since the last look: reads and new connections. */

@@ -13,6 +13,8 @@ static void loads_end(rlx_serve_t *serve)
     if (serve->phase == RLX_SERVE_SERVING)
         rlx_serve_tell(serve, "READY=1\nSTATUS=Serving on %s%s", serve->url, serve->loads_failed > 0 ? "; the last reload had failures" : "");
     RLX_LOG(RLX_LOG_INFO, "reloaded", rlx_log_int("failures", serve->loads_failed));
+    if (serve->reload_wanted)
+        rlx_serve_reload(serve);
 }
 
 static void load_end(rlx_serve_t *serve, rlx_status_t status, const rlx_diag_t *diag)
@@ -101,10 +103,11 @@ void rlx_serve_reload(rlx_serve_t *serve)
     rlx_diag_t diag = {0};
     rlx_config_t fresh;
 
-    if (serve->phase != RLX_SERVE_SERVING || serve->reloading) {
-        RLX_LOG(RLX_LOG_WARNING, "reload ignored: starting, reloading or stopping");
-        return;
-    }
+    if (serve->phase > RLX_SERVE_SERVING)
+        return; /* stopping: nothing is worth reading any more */
+    serve->reload_wanted = serve->phase != RLX_SERVE_SERVING || serve->reloading;
+    if (serve->reload_wanted)
+        return; /* what is read now may be older than what was written: once more when the loads have ended */
     rlx_serve_tell(serve, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)(rlx_clock_ns() / 1000));
     if (rlxd_options_config(serve->options->words, &fresh, &diag) != RLX_OK) {
         RLX_LOG_DIAG(RLX_LOG_ERROR, "reload refused, the old configuration stays", &diag);

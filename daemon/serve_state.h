@@ -38,7 +38,8 @@ typedef struct rlx_serve {
 
     /* Loads that are out: at start, then of a reload. */
     int loads_out, loads_failed;
-    bool reloading, model_failed; /* model_failed: one that --model names */
+    bool reloading, reload_wanted; /* wanted: asked for while loads were out */
+    bool model_failed;             /* one that --model names */
     rlx_diag_t load_diag;
 } rlx_serve_t;
 

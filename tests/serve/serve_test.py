@@ -262,6 +262,22 @@ def sighup_applies_what_it_can_and_says_what_needs_a_restart(kit):
 
 
 @test
+def a_reload_or_a_stop_that_comes_while_models_load_is_not_lost(kit):
+    systemd = Systemd(kit.folder)
+    words = ("--model", kit.slow, "--port", 0, "--set", "models.warm_up=3")
+    with Daemon(*words, environment={"NOTIFY_SOCKET": systemd.path}, wait=False) as daemon:
+        systemd.wait_for("EXTEND_TIMEOUT_USEC=")
+        daemon.send(signal.SIGHUP)
+        systemd.wait_for("READY=1", 30)
+        systemd.wait_for("RELOADING=1")
+    systemd = Systemd(kit.folder)
+    with Daemon(*words, environment={"NOTIFY_SOCKET": systemd.path}, wait=False) as daemon:
+        systemd.wait_for("EXTEND_TIMEOUT_USEC=")
+        assert daemon.stop()[0] == 0
+        assert "READY=1" not in systemd.lines()
+
+
+@test
 def systemd_hears_ready_pings_and_the_stop(kit):
     systemd = Systemd(kit.folder)
     environment = {"NOTIFY_SOCKET": systemd.path, "WATCHDOG_USEC": "400000"}
