@@ -144,7 +144,8 @@ void rlx_log_write(rlx_log_site_t *site, rlx_log_level_t level, const char *mess
 
     pthread_mutex_lock(&lock);
     if (level <= level_max && site_take(site, rlx_clock_ns())) {
-        n = rlx_log_line(text, LINE_BYTES - 32, format_used == RLX_LOG_AUTO ? RLX_LOG_PLAIN : format_used, level, message, fields, n_fields);
+        n = rlx_log_line(text, LINE_BYTES - 32, format_used == RLX_LOG_AUTO ? RLX_LOG_PLAIN : format_used, level, message, fields,
+                         n_fields);
         if (site->dropped > 0)
             n += snprintf(text + n, 24, " dropped=%u", site->dropped);
         site->dropped = 0;

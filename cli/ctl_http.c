@@ -104,7 +104,8 @@ static rlx_status_t bytes_send(int fd, const char *data, size_t bytes, const rlx
     return RLX_OK;
 }
 
-static rlx_status_t request_send(int fd, const rlx_ctl_server_t *server, const char *method, const char *path, const char *body, rlx_diag_t *diag)
+static rlx_status_t request_send(int fd, const rlx_ctl_server_t *server, const char *method, const char *path, const char *body,
+                                 rlx_diag_t *diag)
 {
     size_t bytes = body != NULL ? strlen(body) : 0;
     rlx_status_t status;
@@ -147,7 +148,8 @@ static const char *header_find(const char *head, const char *end, const char *na
 {
     size_t n = strlen(name);
 
-    for (const char *line = memchr(head, '\n', (size_t)(end - head)); line != NULL && line + n + 1 < end; line = memchr(line, '\n', (size_t)(end - line)))
+    for (const char *line = memchr(head, '\n', (size_t)(end - head)); line != NULL && line + n + 1 < end; line = memchr(line, '\n',
+        (size_t)(end - line)))
         if (strncasecmp(++line, name, n) == 0 && line[n] == ':')
             return line + n + 1 + strspn(line + n + 1, " ");
     return NULL;
@@ -203,7 +205,8 @@ static rlx_status_t answer_parse(const rlx_ctl_server_t *server, const rlx_text_
     return out_reply->body != NULL ? RLX_OK : rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
 }
 
-rlx_status_t rlx_ctl_call(const rlx_ctl_server_t *server, const char *method, const char *path, const char *body, rlx_ctl_reply_t *out_reply,
+rlx_status_t rlx_ctl_call(const rlx_ctl_server_t *server, const char *method, const char *path, const char *body,
+                          rlx_ctl_reply_t *out_reply,
                           rlx_diag_t *diag)
 {
     rlx_text_t answer;

@@ -22,7 +22,8 @@ typedef struct rlx_ctl_reply {
 } rlx_ctl_reply_t;
 
 /* `body` NULL: none. Unreachable: RLX_E_CONNECT; too slow: RLX_E_CLIENT_TIMEOUT; no HTTP: RLX_E_ANSWER_MALFORMED. */
-rlx_status_t rlx_ctl_call(const rlx_ctl_server_t *server, const char *method, const char *path, const char *body, rlx_ctl_reply_t *out_reply,
+rlx_status_t rlx_ctl_call(const rlx_ctl_server_t *server, const char *method, const char *path, const char *body,
+                          rlx_ctl_reply_t *out_reply,
                           rlx_diag_t *diag);
 void rlx_ctl_reply_fini(rlx_ctl_reply_t *reply);
 

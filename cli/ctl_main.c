@@ -243,7 +243,8 @@ static rlx_status_t command_find(const ctl_t *ctl, const command_t **out_command
         const command_t *command = &commands[i];
         int n = command->words[1] != NULL ? 2 : 1;
 
-        if (strcmp(command->words[0], ctl->words[0]) != 0 || (n == 2 && (ctl->n_words < 2 || strcmp(command->words[1], ctl->words[1]) != 0)))
+        if (strcmp(command->words[0], ctl->words[0]) != 0 || (n == 2 && (ctl->n_words < 2 || strcmp(command->words[1],
+                                                                                                    ctl->words[1]) != 0)))
             continue;
         if (ctl->n_words < n + (command->argument != NULL))
             return usage(diag, "%s is missing", command->argument);
@@ -252,7 +253,9 @@ static rlx_status_t command_find(const ctl_t *ctl, const command_t **out_command
         *out_command = command;
         return RLX_OK;
     }
-    return usage(diag, ctl->n_words == 1 && strcmp(ctl->words[0], "models") == 0 ? "models: list, load or unload is missing%.0s" : "there is no command '%s'",
+    return usage(diag, ctl->n_words == 1 && strcmp(ctl->words[0],
+                                                   "models") == 0
+                                                       ? "models: list, load or unload is missing%.0s" : "there is no command '%s'",
                  ctl->words[0]);
 }
 

@@ -27,8 +27,10 @@ static const rlx_config_field_t cluster_fields[] = {
 static const rlx_config_field_t network_fields[] = {
     {"compression", RLX_CONFIG_CHOICE, AT(network.compression), RLX_COMPRESSION_AUTO, .choices = compressions,
      .help = "of tensors between nodes; does nothing on one machine"},
-    {"heartbeat_interval", RLX_CONFIG_MS, AT(network.heartbeat_interval_ms), 500, 50, DAY_MS, .help = "between reports to the state service"},
-    {"health_check_timeout", RLX_CONFIG_MS, AT(network.health_check_timeout_ms), 5000, 50, DAY_MS, .help = "until a silent peer is suspected"},
+    {"heartbeat_interval", RLX_CONFIG_MS, AT(network.heartbeat_interval_ms), 500, 50, DAY_MS,
+     .help = "between reports to the state service"},
+    {"health_check_timeout", RLX_CONFIG_MS, AT(network.health_check_timeout_ms), 5000, 50, DAY_MS,
+     .help = "until a silent peer is suspected"},
     {"rdma", RLX_CONFIG_BOOL, AT(network.rdma), .help = "use RDMA between nodes where there is any"},
     {"prefetch", RLX_CONFIG_BOOL, AT(network.prefetch), .help = "fetch tensors of later fragments early"},
     {0},
@@ -69,10 +71,12 @@ static const rlx_config_field_t server_fields[] = {
 };
 static const rlx_config_field_t model_fields[] = {
     {"repository", RLX_CONFIG_PATH, AT(models.repository), .help = "folder: NAME.rlxb, or NAME/VERSION/*.rlxb"},
-    {"store", RLX_CONFIG_PATH, AT(models.store), .help = "folder for rlxd's own read-only copies; without it bundles are mapped where they are"},
+    {"store", RLX_CONFIG_PATH, AT(models.store),
+     .help = "folder for rlxd's own read-only copies; without it bundles are mapped where they are"},
     {"verify_signature", RLX_CONFIG_BOOL, AT(models.verify_signature), .help = "refuse bundles without a signature of a trusted key"},
     {"trusted_keys", RLX_CONFIG_PATH, AT(models.trusted_keys), .help = "folder of public keys"},
-    {"warm_up", RLX_CONFIG_INT, AT(models.warm_up), 0, 0, 1000, .help = "runs of a model of fixed shapes before it serves; its plan is made anyway"},
+    {"warm_up", RLX_CONFIG_INT, AT(models.warm_up), 0, 0, 1000,
+     .help = "runs of a model of fixed shapes before it serves; its plan is made anyway"},
     {0},
 };
 static const rlx_config_field_t scheduling_fields[] = {
@@ -94,7 +98,8 @@ static const rlx_config_field_t logging_fields[] = {
 };
 static const rlx_config_field_t profiling_fields[] = {
     {"file", RLX_CONFIG_PATH, AT(profiling.file), .help = "writes a trace of every run, for Perfetto and rlx profile"},
-    {"size", RLX_CONFIG_SIZE, AT(profiling.size), 256 * MIB, 64 * KIB, 64 * GIB, .help = "of that file at most; what comes later is dropped and counted"},
+    {"size", RLX_CONFIG_SIZE, AT(profiling.size), 256 * MIB, 64 * KIB, 64 * GIB,
+     .help = "of that file at most; what comes later is dropped and counted"},
     {0},
 };
 static const rlx_config_field_t driver_fields[] = {

@@ -3,13 +3,15 @@
 
 #include "daemon/config_read.h"
 
-static rlx_status_t device_twin_check(rlx_config_reader_t *reader, const rlx_yaml_node_t *node, const char *path, const rlx_config_node_t *entry)
+static rlx_status_t device_twin_check(rlx_config_reader_t *reader, const rlx_yaml_node_t *node, const char *path,
+                                      const rlx_config_node_t *entry)
 {
     const rlx_config_device_t *last = &entry->devices[entry->n_devices - 1];
 
     for (int i = 0; i < entry->n_devices - 1; i++)
         if (entry->devices[i].type == last->type && entry->devices[i].index == last->index)
-            return rlx_config_refuse(reader, node, path, "%s:%lld is listed twice", rlx_config_device_types[last->type], (long long)last->index);
+            return rlx_config_refuse(reader, node, path, "%s:%lld is listed twice", rlx_config_device_types[last->type],
+                                     (long long)last->index);
     return RLX_OK;
 }
 
@@ -54,11 +56,13 @@ static rlx_status_t node_read(rlx_config_reader_t *reader, const rlx_yaml_node_t
     return RLX_OK;
 }
 
-static rlx_status_t node_twin_check(rlx_config_reader_t *reader, const rlx_yaml_node_t *node, const char *path, const rlx_config_t *config, int n)
+static rlx_status_t node_twin_check(rlx_config_reader_t *reader, const rlx_yaml_node_t *node, const char *path, const rlx_config_t *config,
+                                    int n)
 {
     for (int i = 0; i < n; i++)
         if (strcmp(config->nodes[i].id, config->nodes[n].id) == 0)
-            return rlx_config_refuse(reader, node, path, "id '%s' is that of the entry in line %u too", config->nodes[n].id, config->nodes[i].line);
+            return rlx_config_refuse(reader, node, path, "id '%s' is that of the entry in line %u too", config->nodes[n].id,
+                                     config->nodes[i].line);
     return RLX_OK;
 }
 

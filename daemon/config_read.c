@@ -15,7 +15,8 @@ rlx_status_t rlx_config_refuse(rlx_config_reader_t *reader, const rlx_yaml_node_
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    rlx_fail(reader->diag, reader->source != NULL ? RLX_E_USAGE : RLX_E_CONFIG_VALUE, "%s: %s", reader->source != NULL ? reader->source : path,
+    rlx_fail(reader->diag, reader->source != NULL ? RLX_E_USAGE : RLX_E_CONFIG_VALUE, "%s: %s",
+             reader->source != NULL ? reader->source : path,
              message);
     if (reader->source == NULL)
         rlx_diag_at(reader->diag, "%s:%u:%u", rlx_yaml_name(reader->config->yaml), node->line, node->column);
@@ -127,7 +128,8 @@ static rlx_status_t address_read(rlx_config_reader_t *reader, const rlx_yaml_nod
     if (texts->n == RLX_CONFIG_TEXTS_MAX)
         return rlx_config_refuse(reader, node, path, "more than %d addresses", RLX_CONFIG_TEXTS_MAX);
     if (!rlx_config_address(address, host, sizeof host, &port))
-        return rlx_config_refuse(reader, node, path, "'%s' is not %s", text, kind == RLX_CONFIG_ENDPOINTS ? "http://HOST:PORT" : "HOST:PORT");
+        return rlx_config_refuse(reader, node, path, "'%s' is not %s", text,
+                                 kind == RLX_CONFIG_ENDPOINTS ? "http://HOST:PORT" : "HOST:PORT");
     texts->text[texts->n++] = text;
     return RLX_OK;
 }
@@ -145,7 +147,8 @@ static rlx_status_t addresses_read(rlx_config_reader_t *reader, const rlx_yaml_n
     return RLX_OK;
 }
 
-rlx_status_t rlx_config_read_value(rlx_config_reader_t *reader, const rlx_yaml_node_t *node, const char *path, const rlx_config_field_t *field,
+rlx_status_t rlx_config_read_value(rlx_config_reader_t *reader, const rlx_yaml_node_t *node, const char *path,
+                                   const rlx_config_field_t *field,
                                    void *base)
 {
     void *place = (char *)base + field->offset;
@@ -196,7 +199,8 @@ static const rlx_config_field_t *field_find(const rlx_config_field_t *fields, co
 
 static bool is_empty(const rlx_yaml_node_t *node) { return node->kind == RLX_YAML_SCALAR && !node->quoted && node->text[0] == '\0'; }
 
-static rlx_status_t required_check(rlx_config_reader_t *reader, const rlx_yaml_node_t *node, const char *path, const rlx_config_field_t *fields)
+static rlx_status_t required_check(rlx_config_reader_t *reader, const rlx_yaml_node_t *node, const char *path,
+                                   const rlx_config_field_t *fields)
 {
     for (; fields->key != NULL; fields++)
         if (fields->required && rlx_yaml_find(node, fields->key) == NULL)
@@ -204,7 +208,8 @@ static rlx_status_t required_check(rlx_config_reader_t *reader, const rlx_yaml_n
     return RLX_OK;
 }
 
-rlx_status_t rlx_config_read_map(rlx_config_reader_t *reader, const rlx_yaml_node_t *node, const char *path, const rlx_config_field_t *fields,
+rlx_status_t rlx_config_read_map(rlx_config_reader_t *reader, const rlx_yaml_node_t *node, const char *path,
+                                 const rlx_config_field_t *fields,
                                  void *base)
 {
     char inner[PATH_MAX_BYTES];

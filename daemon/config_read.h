@@ -46,9 +46,11 @@ typedef struct rlx_config_reader {
 
 void rlx_config_defaults(void *base, const rlx_config_field_t *fields);
 /* Reads map `node` into `base`. `path` ("server.limits") is where the map stands, "" at the top. */
-rlx_status_t rlx_config_read_map(rlx_config_reader_t *reader, const rlx_yaml_node_t *node, const char *path, const rlx_config_field_t *fields,
+rlx_status_t rlx_config_read_map(rlx_config_reader_t *reader, const rlx_yaml_node_t *node, const char *path,
+                                 const rlx_config_field_t *fields,
                                  void *base);
-rlx_status_t rlx_config_read_value(rlx_config_reader_t *reader, const rlx_yaml_node_t *node, const char *path, const rlx_config_field_t *field,
+rlx_status_t rlx_config_read_value(rlx_config_reader_t *reader, const rlx_yaml_node_t *node, const char *path,
+                                   const rlx_config_field_t *field,
                                    void *base);
 /* Fails at `node`: "PATH: MESSAGE" with the place. Returns the failure. */
 rlx_status_t rlx_config_refuse(rlx_config_reader_t *reader, const rlx_yaml_node_t *node, const char *path, const char *format, ...)

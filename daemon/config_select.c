@@ -68,7 +68,8 @@ static void entries_list(const rlx_config_t *config, char *out, size_t bytes)
         strcpy(out + bytes - 4, "...");
 }
 
-static rlx_status_t none_refuse(const rlx_config_t *config, const char *id, const rlx_config_machine_t *machine, bool several, rlx_diag_t *diag)
+static rlx_status_t none_refuse(const rlx_config_t *config, const char *id, const rlx_config_machine_t *machine, bool several,
+                                rlx_diag_t *diag)
 {
     char list[480];
 
@@ -76,7 +77,8 @@ static rlx_status_t none_refuse(const rlx_config_t *config, const char *id, cons
     if (id != NULL)
         rlx_fail(diag, RLX_E_CONFIG_NODE, "no entry has the id '%s'; there are: %s", id, list);
     else
-        rlx_fail(diag, RLX_E_CONFIG_NODE, "%s this machine, %s; there are: %s", several ? "several entries fit" : "no entry is for", machine->host, list);
+        rlx_fail(diag, RLX_E_CONFIG_NODE, "%s this machine, %s; there are: %s", several ? "several entries fit" : "no entry is for",
+                 machine->host, list);
     rlx_diag_at(diag, "%s", rlx_yaml_name(config->yaml));
     return rlx_diag_hint(diag, "Name one with --node ID.");
 }
@@ -96,7 +98,8 @@ static rlx_status_t own_entry(rlx_config_t *config, const char *id, const rlx_co
     return RLX_OK;
 }
 
-rlx_status_t rlx_config_select(rlx_config_t *config, const char *id, const rlx_config_machine_t *machine, const rlx_config_node_t **out_node,
+rlx_status_t rlx_config_select(rlx_config_t *config, const char *id, const rlx_config_machine_t *machine,
+                               const rlx_config_node_t **out_node,
                                rlx_diag_t *diag)
 {
     const rlx_config_node_t *found = NULL;
@@ -131,10 +134,12 @@ static void device_lack(const rlx_config_device_t *device, const rlx_config_mach
     else if (device->cores > machine->cores)
         snprintf(out, bytes, "cpu:0 with %lld cores (there are %d)", (long long)device->cores, machine->cores);
     else if (device->memory_bytes > machine->memory_bytes && machine->memory_bytes > 0)
-        snprintf(out, bytes, "cpu:0 with %.1f GB (there are %.1f)", (double)device->memory_bytes / 1e9, (double)machine->memory_bytes / 1e9);
+        snprintf(out, bytes, "cpu:0 with %.1f GB (there are %.1f)", (double)device->memory_bytes / 1e9,
+                 (double)machine->memory_bytes / 1e9);
 }
 
-rlx_status_t rlx_config_devices(const rlx_config_t *config, const rlx_config_node_t *node, const rlx_config_machine_t *machine, int *out_cores,
+rlx_status_t rlx_config_devices(const rlx_config_t *config, const rlx_config_node_t *node, const rlx_config_machine_t *machine,
+                                int *out_cores,
                                 rlx_diag_t *diag)
 {
     char list[512], lack[160];

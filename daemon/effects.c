@@ -164,6 +164,17 @@ void rlx_node_event(rlx_node_t *node, rlx_actor_event_t *event)
         rlx_tracing_counts(node->options.tracing, node->actor);
 }
 
+/* Bytes that the worker moved between regions and the slot. */
+static void moves_count(rlx_node_t *node, const rlx_infer_t *infer)
+{
+    const rlx_slot_t *slot = infer->slot;
+
+    for (int i = 0; i < slot->n_reads; i++)
+        node->copies.region_read += slot->reads[i].bytes;
+    for (int i = 0; i < slot->n_writes && slot->status == RLX_OK; i++)
+        node->copies.region_write += slot->writes[i].bytes;
+}
+
 void rlx_node_completed(void *context, rlx_job_t *job)
 {
     rlx_node_t *node = context;
@@ -178,6 +189,7 @@ void rlx_node_completed(void *context, rlx_job_t *job)
         infer->start_ns = job->start_ns;
         infer->end_ns = job->end_ns;
         infer->kernel_ns = job->kernel_ns;
+        moves_count(node, infer);
         rows += job->rows[i];
     }
     stats->executions++;

@@ -326,8 +326,11 @@ void rlx_infer_free(rlx_infer_t *infer)
     node->held_bytes -= infer->held_bytes;
     if (infer->binding != NULL)
         rlx_binding_put(node, infer->served, infer->binding);
-    if (infer->slot != NULL)
+    if (infer->slot != NULL) {
+        node->copies.slot_growths += infer->slot->growths;
+        infer->slot->growths = 0;
         rlx_slots_put(node->slots[infer->served->number], infer->slot);
+    }
     infer->binding = NULL;
     infer->slot = NULL;
     infer->held_bytes = 0;

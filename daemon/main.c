@@ -9,7 +9,8 @@
 #include "daemon/serve.h"
 
 /* The entry with --host and --port over it. */
-static rlx_status_t entry_override(const rlxd_options_t *words, const rlx_config_node_t *entry, rlx_config_node_t *out_node, rlx_diag_t *diag)
+static rlx_status_t entry_override(const rlxd_options_t *words, const rlx_config_node_t *entry, rlx_config_node_t *out_node,
+                                   rlx_diag_t *diag)
 {
     int64_t port = entry->port;
 
@@ -23,7 +24,8 @@ static rlx_status_t entry_override(const rlxd_options_t *words, const rlx_config
 }
 
 /* Everything that can be wrong before anything is opened. */
-static rlx_status_t prepare(const rlxd_options_t *words, rlx_config_t *config, rlx_config_node_t *out_node, int *out_workers, rlx_diag_t *diag)
+static rlx_status_t prepare(const rlxd_options_t *words, rlx_config_t *config, rlx_config_node_t *out_node, int *out_workers,
+                            rlx_diag_t *diag)
 {
     const rlx_config_node_t *entry;
     rlx_config_machine_t machine;

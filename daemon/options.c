@@ -11,7 +11,8 @@ typedef struct option_row {
     const char *help;
 } option_row_t;
 
-enum { WORD_CONFIG, WORD_NODE, WORD_MODEL, WORD_DEVICES, WORD_HOST, WORD_PORT, WORD_SET, WORD_CHECK, WORD_HELP, WORD_HELP_CONFIG, WORD_VERSION, N_WORDS };
+enum { WORD_CONFIG, WORD_NODE, WORD_MODEL, WORD_DEVICES, WORD_HOST, WORD_PORT, WORD_SET, WORD_CHECK, WORD_HELP, WORD_HELP_CONFIG,
+      WORD_VERSION, N_WORDS };
 
 static const option_row_t rows[] = {
     [WORD_CONFIG] = {"config", "FILE", NULL, NULL, "configuration (YAML); without it: this machine by itself on 127.0.0.1:8080"},
@@ -98,7 +99,8 @@ static rlx_status_t pair_add(rlxd_options_t *options, char *text, rlx_diag_t *di
 
 static rlx_status_t word_apply(rlxd_options_t *options, int word, char *text, rlx_diag_t *diag)
 {
-    static const rlxd_action_t actions[N_WORDS] = {[WORD_CHECK] = RLXD_CHECK, [WORD_HELP] = RLXD_HELP, [WORD_HELP_CONFIG] = RLXD_HELP_CONFIG,
+    static const rlxd_action_t actions[N_WORDS] = {[WORD_CHECK] = RLXD_CHECK, [WORD_HELP] = RLXD_HELP,
+                                                   [WORD_HELP_CONFIG] = RLXD_HELP_CONFIG,
                                                    [WORD_VERSION] = RLXD_VERSION};
 
     switch (word) {
@@ -110,7 +112,8 @@ static rlx_status_t word_apply(rlxd_options_t *options, int word, char *text, rl
     case WORD_SET: return pair_add(options, text, diag);
     case WORD_DEVICES:
         options->devices_auto = strcmp(text, "auto") == 0;
-        return options->devices_auto ? RLX_OK : rlx_fail(diag, RLX_E_USAGE, "--devices: '%s' is not auto; list devices in the configuration", text);
+        return options->devices_auto ? RLX_OK : rlx_fail(diag, RLX_E_USAGE,
+                                                         "--devices: '%s' is not auto; list devices in the configuration", text);
     default: options->action = actions[word]; return RLX_OK;
     }
 }
@@ -182,7 +185,8 @@ void rlxd_options_help(FILE *out)
 
     fputs("rlxd --config FILE [options]\nrlxd --models DIR [options]\n\nServes bundles to clients of the Open Inference Protocol, gRPC and REST on one port.\n\nOptions:\n", out);
     for (size_t i = 0; i < N_ROWS; i++) {
-        snprintf(name, sizeof name, "--%s%s%s", rows[i].name, rows[i].argument != NULL ? " " : "", rows[i].argument != NULL ? rows[i].argument : "");
+        snprintf(name, sizeof name, "--%s%s%s", rows[i].name, rows[i].argument != NULL ? " " : "",
+                 rows[i].argument != NULL ? rows[i].argument : "");
         fprintf(out, "  %-26s %s\n", name, rows[i].help);
     }
     fputs("\nSIGTERM: finish what was accepted and end; SIGHUP: read the configuration and the models' folder again.\n"

@@ -42,7 +42,7 @@ typedef struct rlx_slot {
     int n_reads, n_writes;
     rlx_status_t status;        /* of this request, set by the worker: one bad request of a batch does not hurt the others */
     rlx_diag_t diag;
-    uint64_t growths;           /* times that memory was allocated, ever */
+    uint64_t growths;           /* times that memory was allocated since the node last counted */
     struct rlx_slot *next;      /* in its free list */
 } rlx_slot_t;
 

@@ -74,7 +74,8 @@ static rlx_status_t doors_make(rlx_serve_t *serve, rlx_diag_t *diag)
 {
     const rlx_config_t *config = serve->options->config;
     rlx_rpc_tls_t tls = {config->server.tls.certificate, config->server.tls.key, config->server.tls.client_ca};
-    rlx_rest_options_t rest = {.node = serve->node, .version = RLX_VERSION, .commit = RLX_COMMIT, .admin_remote = config->server.admin_remote,
+    rlx_rest_options_t rest = {.node = serve->node, .version = RLX_VERSION, .commit = RLX_COMMIT,
+                               .admin_remote = config->server.admin_remote,
                                .drain = rlx_serve_drain, .drain_context = serve};
     rlx_http_options_t http = {.loop = &serve->loop,
                                .handler = rlx_rest_handle,
@@ -119,7 +120,8 @@ void rlx_serve_started(rlx_serve_t *serve)
     rlx_node_started(serve->node, serve->loads_failed > 0 ? serve->load_diag.status : RLX_OK);
     serve->phase = RLX_SERVE_SERVING;
     rlx_serve_watch_phase(serve);
-    rlx_serve_tell(serve, "READY=1\nSTATUS=Serving on %s%s", serve->url, serve->loads_failed > 0 ? "; some models could not be loaded" : "");
+    rlx_serve_tell(serve, "READY=1\nSTATUS=Serving on %s%s", serve->url,
+                   serve->loads_failed > 0 ? "; some models could not be loaded" : "");
     printf("RLX Runtime started on %s\n", serve->url);
     fflush(stdout);
     if (serve->reload_wanted)

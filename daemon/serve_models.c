@@ -11,7 +11,8 @@ static void loads_end(rlx_serve_t *serve)
     }
     serve->reloading = false;
     if (serve->phase == RLX_SERVE_SERVING)
-        rlx_serve_tell(serve, "READY=1\nSTATUS=Serving on %s%s", serve->url, serve->loads_failed > 0 ? "; the last reload had failures" : "");
+        rlx_serve_tell(serve, "READY=1\nSTATUS=Serving on %s%s", serve->url,
+                       serve->loads_failed > 0 ? "; the last reload had failures" : "");
     RLX_LOG(RLX_LOG_INFO, "reloaded", rlx_log_int("failures", serve->loads_failed));
     if (serve->reload_wanted)
         rlx_serve_reload(serve);

@@ -23,7 +23,8 @@ static void extend(rlx_serve_t *serve)
     if (serve->phase == RLX_SERVE_STARTING)
         rlx_notify_hint(&serve->notify, "EXTEND_TIMEOUT_USEC=%d\nSTATUS=Loading models: %d to go", EXTEND_US, serve->loads_out);
     else if (serve->phase == RLX_SERVE_DRAINING)
-        rlx_notify_hint(&serve->notify, "EXTEND_TIMEOUT_USEC=%d\nSTATUS=Draining: %" PRIu32 " calls open", EXTEND_US, rlx_rpc_server_calls(serve->rpc));
+        rlx_notify_hint(&serve->notify, "EXTEND_TIMEOUT_USEC=%d\nSTATUS=Draining: %" PRIu32 " calls open", EXTEND_US,
+                        rlx_rpc_server_calls(serve->rpc));
 }
 
 static void pulse_beat(uv_timer_t *timer)

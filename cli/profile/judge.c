@@ -12,7 +12,9 @@
 #define BANDWIDTH_BOUND 0.90
 #define FMA_BELOW 0.70
 #define BUSY_LOW 0.70
+#define BUSY_HARDLY 0.30 /* memory is no limit for workers that wait most of the time, whatever the costs say */
 #define TRANSFER_BOUND 0.50
+#define OUTSIDE_LOW 0.20 /* of the time without a run: below, what is lost is lost inside of runs */
 #define SHORT_NS 20000 /* handing a step over costs up to this */
 
 const char *rlx_verdict_name(rlx_verdict_t verdict)
@@ -38,6 +40,8 @@ static void fractions(const rlx_profile_work_t *work, rlx_judgement_t *judgement
 
 static rlx_verdict_t verdict_of(const rlx_judgement_t *judgement)
 {
+    if (judgement->busy < BUSY_HARDLY)
+        return RLX_BOUND_OVERHEAD;
     if (judgement->bandwidth > BANDWIDTH_BOUND && judgement->fma < FMA_BELOW)
         return RLX_BOUND_MEMORY;
     if (judgement->busy > BUSY_BOUND)
@@ -243,11 +247,12 @@ static void overall_explain(rlx_profile_t *profile)
         snprintf(overall->knob, sizeof overall->knob,
                  "Clients on this machine: hand memory over (server.memory_socket) or use server.unix. Large tensors over a network: "
                  "server.limits.window_bytes. network.compression (zstd), network.rdma and network.prefetch act between nodes, not on one machine.");
+    } else if (overall->verdict == RLX_BOUND_OVERHEAD && profile->transfer_ns + profile->idle_ns < OUTSIDE_LOW * profile->window_ns) {
+        overhead_explain(overall, &profile->work);
     } else if (overall->verdict == RLX_BOUND_OVERHEAD) {
         snprintf(overall->why, sizeof overall->why, "Workers are in tiles %.0f %% of the time that requests were in flight.", 100 * overall->busy);
         snprintf(overall->knob, sizeof overall->knob,
-                 "Larger batches (scheduling.batch_delay_us, an open batch axis), more requests at once, or fewer workers "
-                 "(scheduling.workers, --threads) for small models.");
+                 "Workers had no work: more requests at once, or larger batches (scheduling.batch_delay_us, an open batch axis).");
     }
 }
 
@@ -268,9 +273,11 @@ static void overall_judge(rlx_profile_t *profile)
         compute_explain(overall, "");
     else if (overall->verdict == RLX_BOUND_MEMORY)
         memory_explain(overall);
-    else if (overall->verdict == RLX_BOUND_NONE)
+    else if (overall->verdict == RLX_BOUND_NONE) {
+        snprintf(overall->knob, sizeof overall->knob, "Nothing stands out: see the kernels. Larger batches shorten the waits between steps.");
         snprintf(overall->why, sizeof overall->why, "Workers are in tiles %.0f %% of the time; %.0f %% of the FMA peak, %.0f %% of the memory's rate.",
                  100 * overall->busy, 100 * overall->fma, 100 * overall->bandwidth);
+    }
     overall_explain(profile);
 }
 

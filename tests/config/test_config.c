@@ -81,7 +81,8 @@ static void test_an_unknown_key_is_told_with_place_and_the_known_ones(void **sta
     (void)state;
     refused("server:\n  limits:\n    stream: 3\n", RLX_E_CONFIG_KEY, "conf/c.yaml:3:5",
             "unknown key 'stream' in server.limits; known there: connections, streams, ");
-    refused("cluster: {mode: standalone}\nnode: []\n", RLX_E_CONFIG_KEY, "conf/c.yaml:2:1", "unknown key 'node'; known there: cluster, nodes, ");
+    refused("cluster: {mode: standalone}\nnode: []\n", RLX_E_CONFIG_KEY, "conf/c.yaml:2:1",
+            "unknown key 'node'; known there: cluster, nodes, ");
     refused("nodes:\n  - id: a\n    hots: b\n", RLX_E_CONFIG_KEY, "conf/c.yaml:3:5", "in nodes[0]; known there: id, host, port, devices");
     refused("nodes: [{id: a, host: b, devices: [{type: cpu, core: 3}]}]\n", RLX_E_CONFIG_KEY, "conf/c.yaml:1:48", "in nodes[0].devices[0]");
 }
@@ -133,7 +134,8 @@ static void test_wrong_values_are_told_with_place_and_what_is_expected(void **st
 
 static void test_keys_that_belong_together(void **state)
 {
-    static const char *const texts[] = {"server: {tls: {certificate: c.pem}}\n", "server: {tls: {key: k.pem}}\n", "server: {tls: {client_ca: a.pem}}\n",
+    static const char *const texts[] = {"server: {tls: {certificate: c.pem}}\n", "server: {tls: {key: k.pem}}\n",
+                                        "server: {tls: {client_ca: a.pem}}\n",
                                         "models: {verify_signature: true}\n"};
 
     (void)state;
@@ -215,7 +217,8 @@ static void test_numbers_with_units(void **state)
     } cases[] = {
         {"40GB", RLX_CONFIG_SIZE, 40000000000}, {"40 GB", RLX_CONFIG_SIZE, 40000000000}, {"1.5KiB", RLX_CONFIG_SIZE, 1536},
         {"9223372036854775807", RLX_CONFIG_SIZE, INT64_MAX}, {"7b", RLX_CONFIG_SIZE, 7}, {"2g", RLX_CONFIG_SIZE, 2147483648},
-        {"250", RLX_CONFIG_MS, 250}, {"250us", RLX_CONFIG_US, 250}, {"0.5s", RLX_CONFIG_MS, 500}, {"2h", RLX_CONFIG_MS, 7200000}, {"3min", RLX_CONFIG_MS, 180000},
+        {"250", RLX_CONFIG_MS, 250}, {"250us", RLX_CONFIG_US, 250}, {"0.5s", RLX_CONFIG_MS, 500}, {"2h", RLX_CONFIG_MS, 7200000}, {"3min",
+            RLX_CONFIG_MS, 180000},
     };
     int64_t value;
 

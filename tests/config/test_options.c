@@ -67,7 +67,8 @@ static void test_models_have_a_name_and_a_file(void **state)
 
 static void test_wrong_words_are_usage_errors(void **state)
 {
-    static const char *const cases[][2] = {{"--wrong", NULL}, {"--model", NULL}, {"--model==x", NULL}, {"--model=n=", NULL}, {"--devices=cuda", NULL},
+    static const char *const cases[][2] = {{"--wrong", NULL}, {"--model", NULL}, {"--model==x", NULL}, {"--model=n=", NULL},
+                                           {"--devices=cuda", NULL},
                                            {"--set", "queue"}, {"bundle.rlxb", NULL}};
 
     (void)state;

@@ -3,7 +3,8 @@
 
 #include "tests/unit/check.h"
 
-static void line_is(const char *expected, rlx_log_format_t format, rlx_log_level_t level, const char *message, const rlx_log_field_t *fields, int n)
+static void line_is(const char *expected, rlx_log_format_t format, rlx_log_level_t level, const char *message,
+                    const rlx_log_field_t *fields, int n)
 {
     char text[256];
     int length = rlx_log_line(text, sizeof text - 1, format, level, message, fields, n);
@@ -24,11 +25,13 @@ static void test_lines_carry_priority_message_and_fields(void **state)
 
 static void test_no_value_ends_the_line_or_looks_like_a_field(void **state)
 {
-    const rlx_log_field_t fields[] = {rlx_log_text("a", "x\ny=z"), rlx_log_text("b", "say \"hi\" \\"), rlx_log_text("c", ""), rlx_log_text("d", "\x1b[2J"),
+    const rlx_log_field_t fields[] = {rlx_log_text("a", "x\ny=z"), rlx_log_text("b", "say \"hi\" \\"), rlx_log_text("c", ""),
+                                      rlx_log_text("d", "\x1b[2J"),
                                       rlx_log_text("e", "\xc3\xa4"), rlx_log_text("f", NULL)};
 
     (void)state;
-    line_is("info: m a=\"x\\x0ay=z\" b=\"say \\\"hi\\\" \\\\\" c=\"\" d=\\x1b[2J e=\xc3\xa4 f=\"\"", RLX_LOG_PLAIN, RLX_LOG_INFO, "m", fields, 6);
+    line_is("info: m a=\"x\\x0ay=z\" b=\"say \\\"hi\\\" \\\\\" c=\"\" d=\\x1b[2J e=\xc3\xa4 f=\"\"", RLX_LOG_PLAIN, RLX_LOG_INFO, "m",
+            fields, 6);
     line_is("info: a\\x0ab", RLX_LOG_PLAIN, RLX_LOG_INFO, "a\nb", fields, 0);
 }
 
