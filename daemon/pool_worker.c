@@ -12,7 +12,7 @@
 #include "daemon/pool_inside.h"
 #include "daemon/tracing.h"
 
-#define NICE 5 /* the loop is woken before a kernel */
+#define NICE 5 /* more than the loop: it is woken before a kernel */
 
 static bool job_waits(const rlx_pool_t *pool) { return atomic_load(&pool->ring_head) != atomic_load(&pool->ring_tail); }
 
@@ -91,10 +91,12 @@ void *rlx_pool_worker_main(void *argument)
     rlx_pool_worker_t *worker = argument;
     rlx_pool_t *pool = worker->pool;
     char name[32];
+    id_t tid;
 
     snprintf(name, sizeof name, "rlx-worker-%d", worker->index);
     pthread_setname_np(pthread_self(), name);
-    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE); /* lowering needs no right; without it only the order of wakes suffers */
+    tid = (id_t)syscall(SYS_gettid);
+    setpriority(PRIO_PROCESS, tid, getpriority(PRIO_PROCESS, tid) + NICE); /* needs no right; the kernel stops at 19 */
     atomic_fetch_add_explicit(&pool->idle, 1, memory_order_relaxed);
     for (;;) {
         rlx_job_t *job = job_take(pool);

@@ -1,6 +1,9 @@
 /* The pool: every job comes back once with the right bits, whoever ran or helped it; one request's failure is its own. */
+#include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "daemon/pool.h"
@@ -460,9 +463,62 @@ static void onlookers_see_what_a_worker_does(void **state)
     bench_close(&bench);
 }
 
+/* A field of /proc/self/task/TID/status, as a number in `base`. */
+static unsigned long long task_status(const char *tid, const char *field, int base)
+{
+    char path[300], line[256];
+    unsigned long long number = 0;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/self/task/%s/status", tid);
+    file = fopen(path, "r");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (strncmp(line, field, strlen(field)) == 0)
+            number = strtoull(line + strlen(field) + 1, NULL, base);
+    if (file != NULL)
+        fclose(file);
+    return number;
+}
+
+static void workers_are_named_nicer_and_deaf_to_signals(void **state)
+{
+    static bench_t bench;
+    int own = getpriority(PRIO_PROCESS, 0), found = 0;
+    uint64_t until = rlx_clock_ns() + 5000000000u;
+
+    (void)state;
+    bench_open(&bench, model_make(-1, 1000), 3);
+    while (found < 3 && rlx_clock_ns() < until) { /* a worker names itself when it first runs */
+        DIR *tasks = opendir("/proc/self/task");
+        const struct dirent *entry;
+
+        found = 0;
+        while ((entry = readdir(tasks)) != NULL) {
+            char path[300], name[32] = "";
+            FILE *file;
+
+            snprintf(path, sizeof path, "/proc/self/task/%s/comm", entry->d_name);
+            file = fopen(path, "r");
+            if (file == NULL)
+                continue;
+            if (fgets(name, sizeof name, file) != NULL && strncmp(name, "rlx-worker-", 11) == 0 &&
+                getpriority(PRIO_PROCESS, (id_t)atoi(entry->d_name)) == (own + 5 < 19 ? own + 5 : 19)) {
+                assert_true(task_status(entry->d_name, "SigBlk", 16) & (1u << (SIGTERM - 1)));
+                assert_true(task_status(entry->d_name, "SigBlk", 16) & (1u << (SIGHUP - 1)));
+                found++;
+            }
+            fclose(file);
+        }
+        closedir(tasks);
+    }
+    assert_int_equal(found, 3);
+    bench_close(&bench);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(workers_are_named_nicer_and_deaf_to_signals),
         cmocka_unit_test(every_job_comes_back_once_with_its_bits),
         cmocka_unit_test(a_loop_that_spins_gets_its_run_back),
         cmocka_unit_test(a_batch_gives_the_bits_of_its_parts),
