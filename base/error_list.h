@@ -1,6 +1,7 @@
 /* Every stable error: RLX_ERROR(name, number, status, title, cause, fix). Numbers are never reused.
  * 1000-1099 command line and files, 1100-1199 ONNX import, 1200-1299 IR and shapes, 1300-1399 bundle,
- * 1400-1499 execution, 1500-1599 configuration, 1600-1699 serving, 1700-1799 clients, 1800-1899 profiling. docs/ERRORS.md is generated from this list by scripts/gen_errors.py. */
+ * 1400-1499 execution, 1500-1599 configuration, 1600-1699 serving, 1700-1799 clients, 1800-1899 profiling.
+ * docs/ERRORS.md is generated from this list by scripts/gen_errors.py. */
 RLX_ERROR(USAGE, 1001, RLX_INVALID_ARGUMENT, "command line not understood",
           "An option or its value is unknown, missing or malformed.", "Run `rlx help VERB` for the options and examples.")
 RLX_ERROR(FILE_OPEN, 1002, RLX_NOT_FOUND, "file cannot be opened",

@@ -27,8 +27,10 @@ typedef struct rlx_log_field {
     const char *key, *text; /* text NULL: `number` counts */
     int64_t number;
 } rlx_log_field_t;
-static inline rlx_log_field_t rlx_log_text(const char *key, const char *text) { return (rlx_log_field_t){key, text != NULL ? text : "",
-    0}; }
+static inline rlx_log_field_t rlx_log_text(const char *key, const char *text)
+{
+    return (rlx_log_field_t){key, text != NULL ? text : "", 0};
+}
 static inline rlx_log_field_t rlx_log_int(const char *key, int64_t number) { return (rlx_log_field_t){key, NULL, number}; }
 
 /* One place in the code that logs: its budget. */

@@ -148,8 +148,7 @@ static const char *header_find(const char *head, const char *end, const char *na
 {
     size_t n = strlen(name);
 
-    for (const char *line = memchr(head, '\n', (size_t)(end - head)); line != NULL && line + n + 1 < end; line = memchr(line, '\n',
-        (size_t)(end - line)))
+    for (const char *line = head; (line = memchr(line, '\n', (size_t)(end - line))) != NULL && line + n + 1 < end;)
         if (strncasecmp(++line, name, n) == 0 && line[n] == ':')
             return line + n + 1 + strspn(line + n + 1, " ");
     return NULL;

@@ -235,6 +235,13 @@ static int options_parse(int argc, char **argv, ctl_t *ctl, rlx_diag_t *diag)
     return status == RLX_OK ? 0 : 1 + fail(diag);
 }
 
+static bool command_fits(const command_t *command, const ctl_t *ctl)
+{
+    if (strcmp(command->words[0], ctl->words[0]) != 0)
+        return false;
+    return command->words[1] == NULL || (ctl->n_words > 1 && strcmp(command->words[1], ctl->words[1]) == 0);
+}
+
 static rlx_status_t command_find(const ctl_t *ctl, const command_t **out_command, rlx_diag_t *diag)
 {
     if (ctl->n_words == 0)
@@ -243,8 +250,7 @@ static rlx_status_t command_find(const ctl_t *ctl, const command_t **out_command
         const command_t *command = &commands[i];
         int n = command->words[1] != NULL ? 2 : 1;
 
-        if (strcmp(command->words[0], ctl->words[0]) != 0 || (n == 2 && (ctl->n_words < 2 || strcmp(command->words[1],
-                                                                                                    ctl->words[1]) != 0)))
+        if (!command_fits(command, ctl))
             continue;
         if (ctl->n_words < n + (command->argument != NULL))
             return usage(diag, "%s is missing", command->argument);
@@ -253,10 +259,9 @@ static rlx_status_t command_find(const ctl_t *ctl, const command_t **out_command
         *out_command = command;
         return RLX_OK;
     }
-    return usage(diag, ctl->n_words == 1 && strcmp(ctl->words[0],
-                                                   "models") == 0
-                                                       ? "models: list, load or unload is missing%.0s" : "there is no command '%s'",
-                 ctl->words[0]);
+    if (ctl->n_words == 1 && strcmp(ctl->words[0], "models") == 0)
+        return usage(diag, "%s: list, load or unload is missing", ctl->words[0]);
+    return usage(diag, "there is no command '%s'", ctl->words[0]);
 }
 
 /* The path with the argument in it; what has a meaning in paths is percent-encoded, '/' inside of names stays. */

@@ -65,7 +65,8 @@ typedef struct rlx_config {
         int64_t drain_timeout_ms, start_timeout_ms;
         bool admin_remote;
         struct {
-            int64_t connections, streams, header_bytes, message_bytes, output_bytes, window_bytes, handshake_ms, idle_ms, stall_ms, keepalive_ms;
+            int64_t connections, streams, header_bytes, message_bytes, output_bytes, window_bytes;
+            int64_t handshake_ms, idle_ms, stall_ms, keepalive_ms;
         } limits;
         struct {
             const char *certificate, *key, *client_ca;

@@ -13,11 +13,11 @@ typedef struct unit {
     double factor;
 } unit_t;
 
-static const unit_t size_units[] = {{"", 1},       {"B", 1},       {"KB", 1e3},         {"MB", 1e6},          {"GB", 1e9},         {"TB",
-    1e12},
-                                    {"K", 1024},   {"KiB", 1024},  {"M", 1048576},      {"MiB", 1048576},     {"G", 1073741824},   {"GiB",
-                                        1073741824},
-                                    {"T", 1099511627776}, {"TiB", 1099511627776}, {0}};
+static const unit_t size_units[] = {
+    {"", 1},       {"B", 1},         {"KB", 1e3},       {"MB", 1e6},          {"GB", 1e9},
+    {"TB", 1e12},  {"K", 1024},      {"KiB", 1024},     {"M", 1048576},       {"MiB", 1048576},
+    {"G", 0x1p30}, {"GiB", 0x1p30},  {"T", 0x1p40},     {"TiB", 0x1p40},      {0},
+};
 /* In microseconds. A plain number is in the key's own unit. */
 static const unit_t time_units[] = {{"us", 1}, {"ms", 1e3}, {"s", 1e6}, {"m", 60e6}, {"min", 60e6}, {"h", 3600e6}, {"d", 86400e6}, {0}};
 

@@ -112,8 +112,9 @@ static rlx_status_t word_apply(rlxd_options_t *options, int word, char *text, rl
     case WORD_SET: return pair_add(options, text, diag);
     case WORD_DEVICES:
         options->devices_auto = strcmp(text, "auto") == 0;
-        return options->devices_auto ? RLX_OK : rlx_fail(diag, RLX_E_USAGE,
-                                                         "--devices: '%s' is not auto; list devices in the configuration", text);
+        if (options->devices_auto)
+            return RLX_OK;
+        return rlx_fail(diag, RLX_E_USAGE, "--devices: '%s' is not auto; list devices in the configuration", text);
     default: options->action = actions[word]; return RLX_OK;
     }
 }
@@ -183,7 +184,8 @@ void rlxd_options_help(FILE *out)
 {
     char name[64];
 
-    fputs("rlxd --config FILE [options]\nrlxd --models DIR [options]\n\nServes bundles to clients of the Open Inference Protocol, gRPC and REST on one port.\n\nOptions:\n", out);
+    fputs("rlxd --config FILE [options]\nrlxd --models DIR [options]\n\n"
+          "Serves bundles to clients of the Open Inference Protocol, gRPC and REST on one port.\n\nOptions:\n", out);
     for (size_t i = 0; i < N_ROWS; i++) {
         snprintf(name, sizeof name, "--%s%s%s", rows[i].name, rows[i].argument != NULL ? " " : "",
                  rows[i].argument != NULL ? rows[i].argument : "");

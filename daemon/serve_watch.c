@@ -1,7 +1,7 @@
 /* Signals, the watchdog, and systemd's timers.
  *
- * The watchdog is fed by the loop that does the work, at half its interval, and only while no run is older than the node's progress bound: a
- * daemon whose workers hang is restarted. While starting and while draining systemd's own timers run; each is extended before it ends, by
+ * The watchdog is fed by the loop that does the work, at half its interval, and only while no run is older than the node's progress bound:
+ * a daemon whose workers hang is restarted. While starting and while draining systemd's own timers run; each is extended before it ends, by
  * steps, never for longer than our own deadline. */
 #include <inttypes.h>
 #include <stdarg.h>

@@ -217,8 +217,8 @@ static void test_numbers_with_units(void **state)
     } cases[] = {
         {"40GB", RLX_CONFIG_SIZE, 40000000000}, {"40 GB", RLX_CONFIG_SIZE, 40000000000}, {"1.5KiB", RLX_CONFIG_SIZE, 1536},
         {"9223372036854775807", RLX_CONFIG_SIZE, INT64_MAX}, {"7b", RLX_CONFIG_SIZE, 7}, {"2g", RLX_CONFIG_SIZE, 2147483648},
-        {"250", RLX_CONFIG_MS, 250}, {"250us", RLX_CONFIG_US, 250}, {"0.5s", RLX_CONFIG_MS, 500}, {"2h", RLX_CONFIG_MS, 7200000}, {"3min",
-            RLX_CONFIG_MS, 180000},
+        {"250", RLX_CONFIG_MS, 250}, {"250us", RLX_CONFIG_US, 250}, {"0.5s", RLX_CONFIG_MS, 500}, {"2h", RLX_CONFIG_MS, 7200000},
+        {"3min", RLX_CONFIG_MS, 180000},
     };
     int64_t value;
 

@@ -29,9 +29,8 @@ static void test_an_entry_is_found_by_host_name_address_or_id(void **state)
 {
     static const struct {
         const char *host, *found;
-    } cases[] = {{"gpu-node-02", "x"}, {"GPU-Node-02.internal", "x"}, {"10.0.0.7", "x"}, {"127.0.0.1", "x"}, {"localhost", "x"}, {"::1",
-        "x"},
-                 {"gpu-node-03", NULL}, {"10.0.0.70", NULL}, {"gpu-node-0", NULL}, {"gpu-node-02x.internal", NULL}};
+    } cases[] = {{"gpu-node-02", "x"}, {"GPU-Node-02.internal", "x"}, {"10.0.0.7", "x"}, {"127.0.0.1", "x"}, {"localhost", "x"},
+                 {"::1", "x"}, {"gpu-node-03", NULL}, {"10.0.0.70", NULL}, {"gpu-node-0", NULL}, {"gpu-node-02x.internal", NULL}};
     rlx_config_t config = parsed(cluster);
 
     (void)state;

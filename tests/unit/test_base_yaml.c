@@ -106,8 +106,8 @@ static void test_nesting_is_refused_at_level_33_however_deep_it_goes(void **stat
     static const struct {
         const char *unit, *where, *word;
     } cases[] = {
-        {"[", "f.yaml:1:33", "32 levels"}, {"{a: ", "f.yaml:1:129", "32 levels"}, {"- ", "f.yaml:1:65", "32 levels"}, {"[\n", "f.yaml:33:1",
-            "32 levels"},
+        {"[", "f.yaml:1:33", "32 levels"}, {"{a: ", "f.yaml:1:129", "32 levels"}, {"- ", "f.yaml:1:65", "32 levels"},
+        {"[\n", "f.yaml:33:1", "32 levels"},
     };
 
     (void)state;
