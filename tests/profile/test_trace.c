@@ -18,11 +18,22 @@ static rlx_trace_options_t options_of(const char *path)
 
 static char *file_text(const char *path)
 {
-    void *data;
+    void *data = NULL;
     size_t bytes;
 
     assert_int_equal(rlx_file_read(path, 1 << 26, &data, &bytes, NULL), RLX_OK);
     return data;
+}
+
+static unsigned long long times(const char *text, const char *word)
+{
+    unsigned long long n = 0;
+
+    while ((text = strstr(text, word)) != NULL) {
+        n++;
+        text++;
+    }
+    return n;
 }
 
 static void an_empty_trace_is_a_closed_array(void **state)
@@ -77,7 +88,7 @@ static void told_and_dropped_add_up_under_a_bound(void **state)
 {
     char path[] = PATH_TEMPLATE, *text;
     rlx_trace_options_t options = options_of(path);
-    unsigned long long ring, full, turns = 0;
+    unsigned long long ring, full, turns;
     rlx_trace_track_t *track;
     rlx_trace_t *trace;
 
@@ -92,8 +103,7 @@ static void told_and_dropped_add_up_under_a_bound(void **state)
     text = file_text(path);
     assert_true(strlen(text) <= RLX_TRACE_BYTES_MIN);
     assert_int_equal(sscanf(strstr(text, "\"dropped_ring\""), "\"dropped_ring\":%llu,\"dropped_full\":%llu", &ring, &full), 2);
-    for (const char *at = text; (at = strstr(at, "long turn")) != NULL; at++)
-        turns++;
+    turns = times(text, "long turn");
     assert_true(turns > 100);
     /* Besides turns, only samples of memory may have been dropped for want of room. */
     assert_in_range(turns + ring + full, 100000, 100100);
