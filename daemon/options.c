@@ -163,12 +163,14 @@ void rlxd_options_fini(rlxd_options_t *options)
 
 rlx_status_t rlxd_options_config(const rlxd_options_t *options, rlx_config_t *out_config, rlx_diag_t *diag)
 {
+    const char *level = getenv("RLX_LOG_LEVEL");
     rlx_config_t config;
-    rlx_status_t status;
+    rlx_status_t status = RLX_OK;
 
     RLX_TRY(rlx_config_read(options->config, &config, diag));
     config.devices_auto = options->devices_auto;
-    status = RLX_OK;
+    if (level != NULL && level[0] != '\0')
+        status = rlx_config_set(&config, "logging.level", level, "RLX_LOG_LEVEL", diag);
     for (int i = 0; status == RLX_OK && i < options->n_settings; i++)
         status = rlx_config_set(&config, options->settings[i].key, options->settings[i].value, options->settings[i].source, diag);
     if (status == RLX_OK)
@@ -191,7 +193,8 @@ void rlxd_options_help(FILE *out)
                  rows[i].argument != NULL ? rows[i].argument : "");
         fprintf(out, "  %-26s %s\n", name, rows[i].help);
     }
-    fputs("\nSIGTERM: finish what was accepted and end; SIGHUP: read the configuration and the models' folder again.\n"
+    fputs("\nRLX_LOG_LEVEL in the environment sets logging.level over the file.\n"
+          "SIGTERM: finish what was accepted and end; SIGHUP: read the configuration and the models' folder again.\n"
           "Exit codes: 0 done, 1 cannot serve, 2 command line, 4 requests were cut off, 78 configuration.\n", out);
 }
 

@@ -53,6 +53,24 @@ static void test_options_set_keys_in_every_spelling(void **state)
     rlx_config_fini(&config);
 }
 
+static void test_the_environment_sets_the_log_level_below_the_command_line(void **state)
+{
+    rlx_config_t config;
+
+    (void)state;
+    setenv("RLX_LOG_LEVEL", "error", 1);
+    config = config_of("--standalone", NULL, NULL, NULL);
+    assert_int_equal(config.logging.level, 0);
+    rlx_config_fini(&config);
+    config = config_of("--log-level=debug", NULL, NULL, NULL);
+    assert_int_equal(config.logging.level, 3);
+    rlx_config_fini(&config);
+    setenv("RLX_LOG_LEVEL", "loud", 1);
+    assert_int_equal(parse(NULL, "--standalone", NULL, NULL, NULL), RLX_OK);
+    assert_refused(rlxd_options_config(&options, &config, &diag), RLX_E_USAGE, "RLX_LOG_LEVEL: 'loud' is none of: error, warning");
+    unsetenv("RLX_LOG_LEVEL");
+}
+
 static void test_models_have_a_name_and_a_file(void **state)
 {
     (void)state;
@@ -103,6 +121,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_options_set_keys_in_every_spelling),
+        cmocka_unit_test(test_the_environment_sets_the_log_level_below_the_command_line),
         cmocka_unit_test(test_models_have_a_name_and_a_file),
         cmocka_unit_test(test_wrong_words_are_usage_errors),
         cmocka_unit_test(test_exit_codes_tell_configuration_from_failure),

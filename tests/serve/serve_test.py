@@ -386,6 +386,31 @@ def systemd_folders_hold_the_sockets(kit):
 
 
 @test
+def several_addresses_and_ipv6(kit):
+    config = kit.config('server: {listen: ["127.0.0.1:0", "[::1]:0"]}\n')
+    with Daemon("--config", config, "--model", kit.add) as daemon:
+        assert daemon.get("/readyz")[0] == 200
+        error = daemon.stop()[1]
+    assert re.search(r"listening url=http://\[::1\]:\d+", error), error
+
+
+@test
+def over_tls_the_port_speaks_https_and_the_socket_serves_rlxctl(kit):
+    key, certificate, path = (kit.folder / name for name in ("key.pem", "cert.pem", "tls.sock"))
+    expect(run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-days", "2", "-keyout", key, "-out", certificate), 0)
+    words = ("--tls-certificate", certificate, "--tls-key", key, "--unix", path)
+    with Daemon("--model", kit.add, "--port", 0, *words) as daemon:
+        assert daemon.url.startswith("https://")
+        expect(run("curl", "-sS", "--http1.1", "--cacert", certificate, f"https://localhost:{daemon.port}/readyz"), 0, "ok")
+        expect(run(RLXCTL, "--unix", path, "status"), 0, "add")
+        expect(run(RLXCTL, "--url", f"http://127.0.0.1:{daemon.port}", "--timeout", "5", "status"), 1)
+        assert daemon.stop()[0] == 0
+    other = kit.folder / "other.pem"
+    expect(run("openssl", "genrsa", "-out", other, "2048"), 0)
+    expect(run(RLXD, "--port", 0, "--tls-certificate", certificate, "--tls-key", other), 78, "RLX-1602")
+
+
+@test
 def rlxctl_knows_every_command_in_three_forms(kit):
     with Daemon("--models", kit.repository, "--port", 0) as daemon:
         def ctl(*words):
