@@ -32,12 +32,7 @@ class InferResult(collections.abc.Mapping):
     device: where it ran ("cpu:0"), "" if the server did not tell. queue_ns, kernel_ns: the server's times, 0 if not told."""
 
     def __init__(self, call, given):
-        self.device = _text(_library.call_device, call)
-        self.model_version = _text(_library.call_model_version, call)
-        self.id = _text(_library.call_id, call)
-        self.endpoint = _text(_library.call_endpoint, call)
-        self.queue_ns = _library.call_queue_ns(call.handle)
-        self.kernel_ns = _library.call_kernel_ns(call.handle)
+        self._call = call
         self._arrays = {}
         tensor = _library.Tensor()
         for index in range(_library.call_output_count(call.handle)):
@@ -45,6 +40,13 @@ class InferResult(collections.abc.Mapping):
             array = given.get(name)
             shape = tuple(tensor.dims[:tensor.rank])
             self._arrays[name] = array if array is not None and array.shape == shape else output_view(call, tensor)
+
+    device = property(lambda self: _text(_library.call_device, self._call))
+    model_version = property(lambda self: _text(_library.call_model_version, self._call))
+    id = property(lambda self: _text(_library.call_id, self._call))
+    endpoint = property(lambda self: _text(_library.call_endpoint, self._call))
+    queue_ns = property(lambda self: _library.call_queue_ns(self._call.handle))
+    kernel_ns = property(lambda self: _library.call_kernel_ns(self._call.handle))
 
     def __getitem__(self, name):
         try:
