@@ -24,7 +24,7 @@ static rlx_status_t parse(rlx_diag_t *diag, const char *a, const char *b, const 
 /* The configuration that the words alone make. */
 static rlx_config_t config_of(const char *a, const char *b, const char *c, const char *d)
 {
-    rlx_config_t config;
+    rlx_config_t config = {0};
     rlx_diag_t diag = {0};
 
     if (parse(&diag, a, b, c, d) != RLX_OK || rlxd_options_config(&options, &config, &diag) != RLX_OK)
