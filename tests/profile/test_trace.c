@@ -16,7 +16,7 @@ static rlx_trace_options_t options_of(const char *path)
     return (rlx_trace_options_t){.path = path, .program = "test", .version = "1", .node = "", .isa = "x86-64-v3", .threads = 1};
 }
 
-static char *file_text(const char *path)
+static __attribute__((noinline)) char *file_text(const char *path)
 {
     void *data = NULL;
     size_t bytes;
