@@ -1,7 +1,8 @@
 /* Inside of the registry of models: records by name, what a load carries to the thread pool and back.
  *
- * daemon/models.c: names, versions, the switch, on the loop. daemon/models_load.c: from a bundle to a served model; daemon/models_scan.c:
- * what the repository folder holds; both on libuv's thread pool, without any access to the registry. */
+ * On the loop: daemon/models.c (names and versions), daemon/models_change.c (load, switch, unload), daemon/models_all.c (the whole repository).
+ * On the thread pool, without any access to the registry: daemon/models_load.c (from a bundle to a served model), daemon/models_scan.c (what
+ * the repository folder holds). */
 #ifndef RLX_DAEMON_MODELS_INSIDE_H
 #define RLX_DAEMON_MODELS_INSIDE_H
 
@@ -59,5 +60,7 @@ rlx_status_t rlx_models_scan(const char *repository, char ***out_names, int *out
 rlx_status_t rlx_served_create(const rlx_load_context_t *context, const char *name, const rlx_found_t *found, rlx_served_box_t **out_box,
                                rlx_diag_t *diag);
 void rlx_served_destroy(rlx_served_box_t *box);
+/* Names its bundle. */
+static inline const uint8_t *rlx_served_digest(const rlx_served_box_t *box) { return rlx_bundle_manifest_digest(box->bundle); }
 
 #endif

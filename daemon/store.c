@@ -286,48 +286,65 @@ static void copy_delete(const rlx_store_t *store, const char *hex)
     unlinkat(store->folder, name, 0);
 }
 
+/* from-ID of a bundle that is gone, and what a crash left. */
+static bool is_stale(const rlx_store_t *store, const char *name)
+{
+    char hex[HEX + 1] = "", own[32];
+
+    if (strstr(name, ".tmp") != NULL) { /* not one that is being written */
+        snprintf(own, sizeof own, ".%d.tmp", (int)getpid());
+        return strstr(name, own) == NULL;
+    }
+    return strncmp(name, "from-", 5) == 0 && (!small_read(store, name, hex, HEX) || !copy_holds(store, hex));
+}
+
+static DIR *folder_open(const rlx_store_t *store)
+{
+    int fd = openat(store->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+
+    if (folder == NULL && fd >= 0)
+        close(fd);
+    return folder;
+}
+
+static void stale_delete(const rlx_store_t *store)
+{
+    DIR *folder = folder_open(store);
+    const struct dirent *entry;
+
+    while (folder != NULL && (entry = readdir(folder)) != NULL)
+        if (is_stale(store, entry->d_name))
+            unlinkat(store->folder, entry->d_name, 0);
+    if (folder != NULL)
+        closedir(folder);
+}
+
 void rlx_store_drop(rlx_store_t *store, const uint8_t digest[RLX_BUNDLE_DIGEST])
 {
     char hex[HEX + 1];
 
     rlx_digest_hex(digest, RLX_BUNDLE_DIGEST, hex);
     copy_delete(store, hex);
-}
-
-/* from-ID of a bundle that is gone, and what a crash left. */
-static bool is_stale(const rlx_store_t *store, const char *name)
-{
-    char hex[HEX + 1] = "";
-
-    if (strstr(name, ".tmp") != NULL)
-        return true;
-    return strncmp(name, "from-", 5) == 0 && (!small_read(store, name, hex, HEX) || !copy_holds(store, hex));
+    stale_delete(store);
 }
 
 void rlx_store_sweep(rlx_store_t *store, bool (*keep)(void *context, const char *digest_hex), void *context)
 {
-    for (int pass = 0; pass < 2; pass++) { /* copies first, then what refers to them */
-        int fd = openat(store->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
-        const struct dirent *entry;
+    DIR *folder = folder_open(store);
+    const struct dirent *entry;
 
-        if (folder == NULL) {
-            if (fd >= 0)
-                close(fd);
-            return;
-        }
-        while ((entry = readdir(folder)) != NULL) {
-            char hex[HEX + 1];
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        char hex[HEX + 1];
 
-            if (pass == 1 && is_stale(store, entry->d_name))
-                unlinkat(store->folder, entry->d_name, 0);
-            if (pass == 1 || strlen(entry->d_name) != HEX + 5 || strcmp(entry->d_name + HEX, ".rlxb") != 0)
-                continue;
-            memcpy(hex, entry->d_name, HEX);
-            hex[HEX] = '\0';
-            if (!keep(context, hex))
-                copy_delete(store, hex);
-        }
-        closedir(folder);
+        if (strlen(entry->d_name) != HEX + 5 || strcmp(entry->d_name + HEX, ".rlxb") != 0)
+            continue;
+        memcpy(hex, entry->d_name, HEX);
+        hex[HEX] = '\0';
+        if (!keep(context, hex))
+            copy_delete(store, hex);
     }
+    if (folder != NULL)
+        closedir(folder);
+    stale_delete(store);
 }
