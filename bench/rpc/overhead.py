@@ -97,9 +97,15 @@ def server_time(server):
 
 
 def quantile(before, after, share):
-    """From the difference of two cumulative histograms: the upper bound of the bucket, so never too good."""
-    total = after[float("inf")] - before.get(float("inf"), 0)
-    return next((bound for bound in sorted(after) if after[bound] - before.get(bound, 0) >= share * total), float("nan"))
+    """From the difference of two cumulative histograms; even spread inside of a bucket is assumed, as Prometheus does."""
+    wanted = share * (after[float("inf")] - before.get(float("inf"), 0))
+    low, below = 0.0, 0
+    for bound in sorted(after):
+        count = after[bound] - before.get(bound, 0)
+        if count >= wanted and count > below:
+            return bound if bound == float("inf") else low + (bound - low) * (wanted - below) / (count - below)
+        low, below = bound, count
+    return float("nan")
 
 
 def shared_memory(options, server, socket):
