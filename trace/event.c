@@ -4,7 +4,6 @@
  * closes it is written; the room for that is kept free. */
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "trace/event.h"
@@ -13,21 +12,42 @@
 #define CLOSING_BYTES 4096
 #define FLUSH_BYTES 65536
 
+/* "\"key\":value", by hand: printf would take half of the writer's time. */
+static void number_add(rlx_text_t *out, const char *key, uint64_t value)
+{
+    char digits[24], *at = digits + sizeof digits;
+
+    do
+        *--at = (char)('0' + value % 10);
+    while ((value /= 10) > 0);
+    rlx_text_puts(out, key);
+    rlx_text_add(out, at, (size_t)(digits + sizeof digits - at));
+}
+
+/* Costs and tiles: never negative, unless a program's costs overflow. */
+static void signed_add(rlx_text_t *out, const char *key, int64_t value) { number_add(out, key, value > 0 ? (uint64_t)value : 0); }
+
 static const char *const counter_names[RLX_TRACE_COUNTERS] = {"queued", "running", "in flight"};
 
-/* Microseconds since the start, as the format wants them; times before it are its start. */
-static void time_add(rlx_trace_t *trace, const char *key, uint64_t ns)
+/* Nanoseconds as microseconds, as the format wants them. */
+static void micros_add(rlx_text_t *out, const char *key, uint64_t ns)
 {
-    uint64_t since = ns > trace->start_ns ? ns - trace->start_ns : 0;
+    unsigned rest = (unsigned)(ns % 1000);
+    char fraction[4] = {'.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10), (char)('0' + rest % 10)};
 
-    rlx_text_printf(&trace->out, ",\"%s\":%" PRIu64 ".%03u", key, since / 1000, (unsigned)(since % 1000));
+    number_add(out, key, ns / 1000);
+    rlx_text_add(out, fraction, sizeof fraction);
+}
+
+/* Since the trace began; what was before is its beginning. */
+static void time_add(rlx_trace_t *trace, uint64_t ns)
+{
+    micros_add(&trace->out, ",\"ts\":", ns > trace->start_ns ? ns - trace->start_ns : 0);
 }
 
 static void duration_add(rlx_trace_t *trace, uint64_t begin_ns, uint64_t end_ns)
 {
-    uint64_t ns = end_ns > begin_ns ? end_ns - begin_ns : 0;
-
-    rlx_text_printf(&trace->out, ",\"dur\":%" PRIu64 ".%03u", ns / 1000, (unsigned)(ns % 1000));
+    micros_add(&trace->out, ",\"dur\":", end_ns > begin_ns ? end_ns - begin_ns : 0);
 }
 
 /* Every event between begin and end. One that does not fit is taken back and counted. */
@@ -53,9 +73,12 @@ static void event_end(rlx_trace_t *trace, size_t mark, uint64_t reserve)
         rlx_trace_flush(trace);
 }
 
-static void head_add(rlx_trace_t *trace, const char *phase, const char *category, uint32_t track)
+/* `kind`: "\"ph\":...,\"cat\":..." */
+static void head_add(rlx_trace_t *trace, const char *kind, uint32_t track)
 {
-    rlx_text_printf(&trace->out, "\"ph\":\"%s\",\"cat\":\"%s\",\"pid\":%d,\"tid\":%" PRIu32, phase, category, (int)getpid(), track);
+    rlx_text_puts(&trace->out, kind);
+    number_add(&trace->out, ",\"pid\":", trace->pid);
+    number_add(&trace->out, ",\"tid\":", track);
 }
 
 static void label_add(rlx_trace_t *trace, const char *key, const rlx_trace_model_t *model)
@@ -75,19 +98,25 @@ static void step_write(rlx_trace_t *trace, const rlx_record_step_t *record)
     const rlx_trace_model_t *model = record->model;
     size_t mark = event_begin(trace);
 
-    head_add(trace, "X", "step", record->track);
+    head_add(trace, "\"ph\":\"X\",\"cat\":\"step\"", record->track);
     step_name_add(trace, model, record->step);
-    time_add(trace, "ts", record->begin_ns);
+    time_add(trace, record->begin_ns);
     duration_add(trace, record->begin_ns, record->end_ns);
     rlx_text_puts(&trace->out, ",\"args\":{");
     label_add(trace, "model", model);
-    rlx_text_printf(&trace->out, ",\"step\":%" PRIu32 ",", record->step);
+    number_add(&trace->out, ",\"step\":", record->step);
+    rlx_text_puts(&trace->out, ",");
     rlx_text_add(&trace->out, model->text.data + model->steps[record->step].args, model->steps[record->step].args_bytes);
-    rlx_text_printf(&trace->out,
-                    ",\"tiles\":%" PRId64 ",\"flops\":%" PRId64 ",\"bytes\":%" PRId64 ",\"team\":%" PRIu32 ",\"workers\":%" PRIu32
-                    ",\"ns\":%" PRIu64 ",\"busy_ns\":%" PRIu64 ",\"cost_ns\":%" PRIu64 ",\"run\":%" PRIu64 "}",
-                    record->tiles, record->flops, record->bytes, record->team, record->workers, record->end_ns - record->begin_ns,
-                    record->busy_ns, record->cost_ns, record->run);
+    signed_add(&trace->out, ",\"tiles\":", record->tiles);
+    signed_add(&trace->out, ",\"flops\":", record->flops);
+    signed_add(&trace->out, ",\"bytes\":", record->bytes);
+    number_add(&trace->out, ",\"team\":", record->team);
+    number_add(&trace->out, ",\"workers\":", record->workers);
+    number_add(&trace->out, ",\"ns\":", record->end_ns - record->begin_ns);
+    number_add(&trace->out, ",\"busy_ns\":", record->busy_ns);
+    number_add(&trace->out, ",\"cost_ns\":", record->cost_ns);
+    number_add(&trace->out, ",\"run\":", record->run);
+    rlx_text_puts(&trace->out, "}");
     event_end(trace, mark, CLOSING_BYTES);
 }
 
@@ -95,13 +124,16 @@ static void part_write(rlx_trace_t *trace, const rlx_record_part_t *record)
 {
     size_t mark = event_begin(trace);
 
-    head_add(trace, "X", "help", record->track);
+    head_add(trace, "\"ph\":\"X\",\"cat\":\"help\"", record->track);
     step_name_add(trace, record->model, record->step);
-    time_add(trace, "ts", record->begin_ns);
+    time_add(trace, record->begin_ns);
     duration_add(trace, record->begin_ns, record->end_ns);
     rlx_text_puts(&trace->out, ",\"args\":{");
     label_add(trace, "model", record->model);
-    rlx_text_printf(&trace->out, ",\"step\":%" PRIu32 ",\"tiles\":%" PRId64 ",\"run\":%" PRIu64 "}", record->step, record->tiles, record->run);
+    number_add(&trace->out, ",\"step\":", record->step);
+    signed_add(&trace->out, ",\"tiles\":", record->tiles);
+    number_add(&trace->out, ",\"run\":", record->run);
+    rlx_text_puts(&trace->out, "}");
     event_end(trace, mark, CLOSING_BYTES);
 }
 
@@ -109,10 +141,10 @@ static void run_write(rlx_trace_t *trace, const rlx_record_run_t *record)
 {
     size_t mark = event_begin(trace);
 
-    head_add(trace, "X", "run", record->track);
+    head_add(trace, "\"ph\":\"X\",\"cat\":\"run\"", record->track);
     rlx_text_puts(&trace->out, ",");
     label_add(trace, "name", record->model);
-    time_add(trace, "ts", record->begin_ns);
+    time_add(trace, record->begin_ns);
     duration_add(trace, record->begin_ns, record->end_ns);
     rlx_text_puts(&trace->out, ",\"args\":{");
     label_add(trace, "model", record->model);
@@ -122,13 +154,13 @@ static void run_write(rlx_trace_t *trace, const rlx_record_run_t *record)
     event_end(trace, mark, CLOSING_BYTES);
 }
 
-static void span_write(rlx_trace_t *trace, const char *phase, const char *name, uint64_t number, uint64_t at_ns)
+static void span_write(rlx_trace_t *trace, bool begins, const char *name, uint64_t number, uint64_t at_ns)
 {
     size_t mark = event_begin(trace);
 
-    head_add(trace, phase, "request", 0);
+    head_add(trace, begins ? "\"ph\":\"b\",\"cat\":\"request\"" : "\"ph\":\"e\",\"cat\":\"request\"", 0);
     rlx_text_printf(&trace->out, ",\"name\":\"%s\",\"id\":\"0x%" PRIx64 "\"", name, number);
-    time_add(trace, "ts", at_ns);
+    time_add(trace, at_ns);
     event_end(trace, mark, CLOSING_BYTES);
 }
 
@@ -137,11 +169,11 @@ static void request_open_write(rlx_trace_t *trace, const rlx_record_request_t *r
     const rlx_trace_request_t *request = &record->request;
     size_t mark = event_begin(trace);
 
-    head_add(trace, "b", "request", 0);
+    head_add(trace, "\"ph\":\"b\",\"cat\":\"request\"", 0);
     rlx_text_puts(&trace->out, ",");
     label_add(trace, "name", request->model);
     rlx_text_printf(&trace->out, ",\"id\":\"0x%" PRIx64 "\"", request->number);
-    time_add(trace, "ts", request->read_ns);
+    time_add(trace, request->read_ns);
     rlx_text_puts(&trace->out, ",\"args\":{");
     label_add(trace, "model", request->model);
     rlx_text_puts(&trace->out, ",\"id\":");
@@ -157,11 +189,11 @@ static void request_close_write(rlx_trace_t *trace, const rlx_trace_request_t *r
 {
     size_t mark = event_begin(trace);
 
-    head_add(trace, "e", "request", 0);
+    head_add(trace, "\"ph\":\"e\",\"cat\":\"request\"", 0);
     rlx_text_puts(&trace->out, ",");
     label_add(trace, "name", request->model);
     rlx_text_printf(&trace->out, ",\"id\":\"0x%" PRIx64 "\"", request->number);
-    time_add(trace, "ts", request->free_ns);
+    time_add(trace, request->free_ns);
     rlx_text_puts(&trace->out, ",\"args\":{");
     label_add(trace, "model", request->model);
     rlx_text_puts(&trace->out, "}");
@@ -191,8 +223,8 @@ static void request_write(rlx_trace_t *trace, const rlx_record_request_t *record
         end = last ? request->free_ns : end;
         if (begin == 0 || end < begin)
             continue;
-        span_write(trace, "b", names[i], request->number, begin);
-        span_write(trace, "e", names[i], request->number, end);
+        span_write(trace, true, names[i], request->number, begin);
+        span_write(trace, false, names[i], request->number, end);
         begin = end;
         if (last)
             break;
@@ -204,9 +236,9 @@ void rlx_event_counter(rlx_trace_t *trace, const char *name, const char *series,
 {
     size_t mark = event_begin(trace);
 
-    head_add(trace, "C", "counter", 0);
+    head_add(trace, "\"ph\":\"C\",\"cat\":\"counter\"", 0);
     rlx_text_printf(&trace->out, ",\"name\":\"%s\"", name);
-    time_add(trace, "ts", at_ns);
+    time_add(trace, at_ns);
     rlx_text_printf(&trace->out, ",\"args\":{\"%s\":%.10g}", series, value);
     event_end(trace, mark, CLOSING_BYTES);
 }
@@ -215,9 +247,9 @@ static void turn_write(rlx_trace_t *trace, const rlx_record_turn_t *record)
 {
     size_t mark = event_begin(trace);
 
-    head_add(trace, "X", "loop", record->track);
+    head_add(trace, "\"ph\":\"X\",\"cat\":\"loop\"", record->track);
     rlx_text_puts(&trace->out, ",\"name\":\"long turn\"");
-    time_add(trace, "ts", record->begin_ns);
+    time_add(trace, record->begin_ns);
     duration_add(trace, record->begin_ns, record->end_ns);
     event_end(trace, mark, CLOSING_BYTES);
 }
@@ -241,7 +273,7 @@ static void metadata_write(rlx_trace_t *trace, const char *name, uint32_t track,
 {
     size_t mark = event_begin(trace);
 
-    rlx_text_printf(&trace->out, "\"ph\":\"M\",\"name\":\"%s\",\"pid\":%d,\"tid\":%" PRIu32 ",\"args\":{\"%s\":", name, (int)getpid(), track, key);
+    rlx_text_printf(&trace->out, "\"ph\":\"M\",\"name\":\"%s\",\"pid\":%d,\"tid\":%" PRIu32 ",\"args\":{\"%s\":", name, (int)trace->pid, track, key);
     rlx_json_quote(&trace->out, value);
     rlx_text_puts(&trace->out, "}");
     event_end(trace, mark, CLOSING_BYTES / 2);
@@ -254,7 +286,7 @@ void rlx_event_track(rlx_trace_t *trace, const rlx_trace_track_t *track)
     metadata_write(trace, "thread_name", track->id, "name", track->name);
     mark = event_begin(trace);
     rlx_text_printf(&trace->out, "\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":%d,\"tid\":%" PRIu32 ",\"args\":{\"sort_index\":%" PRIu32 "}",
-                    (int)getpid(), track->id, track->id);
+                    (int)trace->pid, track->id, track->id);
     event_end(trace, mark, CLOSING_BYTES / 2);
 }
 
@@ -263,9 +295,9 @@ size_t rlx_event_fact_begin(rlx_trace_t *trace, const char *name, uint64_t at_ns
 {
     size_t mark = event_begin(trace);
 
-    head_add(trace, "i", "rlx", 0);
+    head_add(trace, "\"ph\":\"i\",\"cat\":\"rlx\"", 0);
     rlx_text_printf(&trace->out, ",\"name\":\"%s\",\"s\":\"p\"", name);
-    time_add(trace, "ts", at_ns);
+    time_add(trace, at_ns);
     rlx_text_puts(&trace->out, ",\"args\":{");
     return mark;
 }

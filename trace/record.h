@@ -84,6 +84,7 @@ struct rlx_trace_model {
 struct rlx_trace {
     rlx_trace_options_t options; /* strings are copies */
     int fd;
+    uint32_t pid;
     uint64_t start_ns, bytes_max;
     pthread_t thread;
     pthread_mutex_t lock; /* of the tables below; hot paths never take it */

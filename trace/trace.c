@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "trace/record.h"
 
-#define RING_BYTES ((size_t)1 << 20) /* some 9,000 steps; the writer comes by every few milliseconds */
+#define RING_BYTES ((size_t)4 << 20) /* some 37,000 steps; the writer comes by every few milliseconds */
 #define OUT_BYTES_MAX ((size_t)4 << 20)
 
 static void options_free(rlx_trace_options_t *options)
@@ -72,6 +72,7 @@ rlx_status_t rlx_trace_open(const rlx_trace_options_t *options, rlx_trace_t **ou
     if (trace == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for a trace");
     trace->fd = -1;
+    trace->pid = (uint32_t)getpid();
     trace->start_ns = rlx_clock_ns();
     trace->bytes_max = options->bytes_max > 0 ? options->bytes_max : RLX_TRACE_BYTES_DEFAULT;
     rlx_text_init(&trace->out, OUT_BYTES_MAX);
