@@ -1,5 +1,5 @@
-/* The server is this program itself as `rlx run`, which compiles the model if need be and becomes rlxd. Its messages go to our standard error. It
- * ends when we do, however that happens. */
+/* The server is this program itself as `rlx run`, which compiles the model if need be and becomes rlxd. Its messages go to our standard
+ * error. It ends when we do, however that happens. */
 #include "cli/bench_server.h"
 
 #include <errno.h>

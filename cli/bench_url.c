@@ -90,7 +90,8 @@ static rlx_status_t request_check(url_request_t *request, rlx_diag_t *diag)
     rlx_load_options_t *load = &request->load;
 
     if (load->model == NULL) {
-        rlx_fail(diag, RLX_E_USAGE, "--model is missing: %s", request->config != NULL ? "a file" : "the name of a model that the server has");
+        rlx_fail(diag, RLX_E_USAGE, "--model is missing: %s",
+                 request->config != NULL ? "a file" : "the name of a model that the server has");
         return rlx_diag_hint(diag, "`rlx help bench` shows how it is called.");
     }
     if (load->url != NULL && request->config != NULL)
@@ -109,13 +110,25 @@ static rlx_status_t request_check(url_request_t *request, rlx_diag_t *diag)
 static rlx_status_t request_parse(int argc, char **argv, url_request_t *request, rlx_diag_t *diag)
 {
     static const struct option options[] = {
-        {"url", required_argument, NULL, 'u'},         {"model", required_argument, NULL, 'm'},       {"model-version", required_argument, NULL, 'v'},
-        {"input", required_argument, NULL, 'i'},       {"json", required_argument, NULL, 'j'},        {"shape", required_argument, NULL, 's'},
-        {"duration", required_argument, NULL, 'd'},    {"warmup", required_argument, NULL, 'w'},      {"concurrency", required_argument, NULL, 'c'},
-        {"connections", required_argument, NULL, 'C'}, {"batch-size", required_argument, NULL, 'b'},  {"rate", required_argument, NULL, 'r'},
-        {"think", required_argument, NULL, 't'},       {"timeout", required_argument, NULL, 'T'},     {"pid", required_argument, NULL, 'p'},
-        {"shared-memory", optional_argument, NULL, 'H'}, {"memory-socket", required_argument, NULL, 'M'},
-        {"config", required_argument, NULL, 'F'},        {0},
+        {"url", required_argument, NULL, 'u'},
+        {"model", required_argument, NULL, 'm'},
+        {"model-version", required_argument, NULL, 'v'},
+        {"input", required_argument, NULL, 'i'},
+        {"json", required_argument, NULL, 'j'},
+        {"shape", required_argument, NULL, 's'},
+        {"duration", required_argument, NULL, 'd'},
+        {"warmup", required_argument, NULL, 'w'},
+        {"concurrency", required_argument, NULL, 'c'},
+        {"connections", required_argument, NULL, 'C'},
+        {"batch-size", required_argument, NULL, 'b'},
+        {"rate", required_argument, NULL, 'r'},
+        {"think", required_argument, NULL, 't'},
+        {"timeout", required_argument, NULL, 'T'},
+        {"pid", required_argument, NULL, 'p'},
+        {"shared-memory", optional_argument, NULL, 'H'},
+        {"memory-socket", required_argument, NULL, 'M'},
+        {"config", required_argument, NULL, 'F'},
+        {0},
     };
 
     *request = (url_request_t){.load = {.duration_s = 3, .warmup_s = 0.5, .connections = 1, .batch = 1, .timeout_ms = 30000}};

@@ -78,7 +78,8 @@ static void slot_count(rlx_load_slot_t *slot, const rlx_rpc_end_t *end, uint64_t
     uint64_t ns = now_ns - slot->due_ns;
 
     if (end->status != RLX_OK || slot->reading != RLX_OK) {
-        failure_count(load, end->status != RLX_OK ? end->status : slot->reading, end->status != RLX_OK ? end->message : slot->diag.message, ns);
+        failure_count(load, end->status != RLX_OK ? end->status : slot->reading, end->status != RLX_OK ? end->message : slot->diag.message,
+                      ns);
         return;
     }
     rlx_histogram_add(&result->answered, ns);
@@ -145,8 +146,8 @@ static void slot_begin(rlx_load_slot_t *slot, uint64_t due_ns)
     slot->due_ns = due_ns;
     slot->reading = RLX_OK;
     slot->diag.code = RLX_E_NONE;
-    if (rlx_rpc_request_begin(load->client.channels[slot->connection], RLX_LOAD_INFER_PATH, &load->timeouts, &ops, slot, &request, &load->client.diag) !=
-        RLX_OK) {
+    if (rlx_rpc_request_begin(load->client.channels[slot->connection], RLX_LOAD_INFER_PATH, &load->timeouts, &ops, slot, &request,
+                              &load->client.diag) != RLX_OK) {
         load->client.failed = true;
         return;
     }

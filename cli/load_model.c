@@ -19,7 +19,8 @@ static rlx_status_t metadata_refuse(rlx_diag_t *diag, const char *what)
 
 static rlx_status_t port_parse(const json_t *entry, rlx_load_port_t *port, rlx_diag_t *diag)
 {
-    const char *name = json_string_value(json_object_get(entry, "name")), *datatype = json_string_value(json_object_get(entry, "datatype"));
+    const char *name = json_string_value(json_object_get(entry, "name")),
+               *datatype = json_string_value(json_object_get(entry, "datatype"));
     const json_t *shape = json_object_get(entry, "shape");
 
     if (name == NULL || datatype == NULL || strlen(name) >= sizeof port->name || strlen(datatype) >= sizeof port->datatype)
@@ -107,7 +108,8 @@ static rlx_status_t port_measure(rlx_load_port_t *port, rlx_diag_t *diag)
 /* From the file: the array of its name, of the right type. */
 static rlx_status_t port_copy(rlx_load_port_t *port, const rlx_npz_t *npz, rlx_diag_t *diag)
 {
-    const rlx_tensor_t *array = npz->n_arrays == 1 && npz->arrays[0].name[0] == '\0' ? &npz->arrays[0].tensor : rlx_npz_find(npz, port->name);
+    const rlx_tensor_t *array =
+        npz->n_arrays == 1 && npz->arrays[0].name[0] == '\0' ? &npz->arrays[0].tensor : rlx_npz_find(npz, port->name);
 
     if (array == NULL)
         return rlx_fail(diag, RLX_E_INPUT_NAME, "the file has no array '%s'", port->name);

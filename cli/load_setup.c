@@ -6,7 +6,8 @@
 #include "cli/load_inside.h"
 #include "rpc/admin.h"
 
-static rlx_status_t admin_call(rlx_load_t *load, rlx_admin_method_t method, const rlx_admin_call_t *call, rlx_text_t *json, rlx_diag_t *diag)
+static rlx_status_t admin_call(rlx_load_t *load, rlx_admin_method_t method, const rlx_admin_call_t *call, rlx_text_t *json,
+                               rlx_diag_t *diag)
 {
     rlx_text_t ask, answer;
     rlx_rpc_slice_t slice;

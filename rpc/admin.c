@@ -25,22 +25,23 @@ MESSAGE(duration, FIELD(1, SCALAR, "count", RLX_JSON_UINT), FIELD(2, SCALAR, "ns
 MESSAGE(inference, NESTED(1, duration, "success", 0), NESTED(2, duration, "fail", 0), NESTED(3, duration, "queue", 0),
         NESTED(4, duration, "compute_input", 0), NESTED(5, duration, "compute_infer", 0), NESTED(6, duration, "compute_output", 0),
         NESTED(7, duration, "cache_hit", 0), NESTED(8, duration, "cache_miss", 0));
-MESSAGE(batch, FIELD(1, SCALAR, "batch_size", RLX_JSON_UINT), NESTED(2, duration, "compute_input", 0), NESTED(3, duration, "compute_infer", 0),
-        NESTED(4, duration, "compute_output", 0));
-MESSAGE(memory, FIELD(1, BYTES, "type", RLX_JSON_STRING), FIELD(2, SCALAR, "id", RLX_JSON_INT), FIELD(3, SCALAR, "byte_size", RLX_JSON_UINT));
+MESSAGE(batch, FIELD(1, SCALAR, "batch_size", RLX_JSON_UINT), NESTED(2, duration, "compute_input", 0),
+        NESTED(3, duration, "compute_infer", 0), NESTED(4, duration, "compute_output", 0));
+MESSAGE(memory, FIELD(1, BYTES, "type", RLX_JSON_STRING), FIELD(2, SCALAR, "id", RLX_JSON_INT),
+        FIELD(3, SCALAR, "byte_size", RLX_JSON_UINT));
 MESSAGE(response, NESTED(1, duration, "compute_infer", 0), NESTED(2, duration, "compute_output", 0), NESTED(3, duration, "success", 0),
         NESTED(4, duration, "fail", 0), NESTED(5, duration, "empty_response", 0), NESTED(6, duration, "cancel", 0));
 MESSAGE(response_entry, FIELD(1, BYTES, "key", RLX_JSON_STRING), NESTED(2, response, "value", 0));
 MESSAGE(statistics_of, FIELD(1, BYTES, "name", RLX_JSON_STRING), FIELD(2, BYTES, "version", RLX_JSON_STRING),
         FIELD(3, SCALAR, "last_inference", RLX_JSON_UINT), FIELD(4, SCALAR, "inference_count", RLX_JSON_UINT),
-        FIELD(5, SCALAR, "execution_count", RLX_JSON_UINT), NESTED(6, inference, "inference_stats", 0), NESTED(7, batch, "batch_stats", LIST),
-        NESTED(8, memory, "memory_usage", LIST), NESTED(9, response_entry, "response_stats", LIST));
+        FIELD(5, SCALAR, "execution_count", RLX_JSON_UINT), NESTED(6, inference, "inference_stats", 0),
+        NESTED(7, batch, "batch_stats", LIST), NESTED(8, memory, "memory_usage", LIST), NESTED(9, response_entry, "response_stats", LIST));
 MESSAGE(statistics, NESTED(1, statistics_of, "model_stats", LIST));
 MESSAGE(index_entry, FIELD(1, BYTES, "name", RLX_JSON_STRING), FIELD(2, BYTES, "version", RLX_JSON_STRING),
         FIELD(3, BYTES, "state", RLX_JSON_STRING), FIELD(4, BYTES, "reason", RLX_JSON_STRING));
 MESSAGE(model_index, NESTED(1, index_entry, "models", LIST));
-MESSAGE(region, FIELD(1, BYTES, "name", RLX_JSON_STRING), FIELD(2, BYTES, "key", RLX_JSON_STRING), FIELD(3, SCALAR, "offset", RLX_JSON_UINT),
-        FIELD(4, SCALAR, "byte_size", RLX_JSON_UINT));
+MESSAGE(region, FIELD(1, BYTES, "name", RLX_JSON_STRING), FIELD(2, BYTES, "key", RLX_JSON_STRING),
+        FIELD(3, SCALAR, "offset", RLX_JSON_UINT), FIELD(4, SCALAR, "byte_size", RLX_JSON_UINT));
 MESSAGE(region_entry, FIELD(1, BYTES, "key", RLX_JSON_STRING), NESTED(2, region, "value", 0));
 MESSAGE(regions, NESTED(1, region_entry, "regions", LIST));
 static const rlx_guard_message_t nothing = {"nothing", NULL, 0};

@@ -1,6 +1,6 @@
 /* The small calls of the Open Inference Protocol, as a client makes them: health, metadata, statistics, repository, system shared memory.
- * A request is a few strings and numbers; an answer becomes JSON with the protocol's own names. Fields that proto3 leaves out because they are
- * zero or empty are left out here too. Maps are arrays of {"key", "value"}. */
+ * A request is a few strings and numbers; an answer becomes JSON with the protocol's own names. Fields that proto3 leaves out because they
+ * are zero or empty are left out here too. Maps are arrays of {"key", "value"}. */
 #ifndef RLX_RPC_ADMIN_H
 #define RLX_RPC_ADMIN_H
 

@@ -1,9 +1,9 @@
-/* A gRPC client: a channel is one HTTP/2 connection to one endpoint, for life. It connects at once, tells its state, and comes back by itself
- * when it breaks: after backoff_min_ms, doubling to backoff_max_ms, with jitter. Requests can begin only while it is READY; who wants to wait
- * or to choose another endpoint does that above (sdk/c), by the state callback.
+/* A gRPC client: a channel is one HTTP/2 connection to one endpoint, for life. It connects at once, tells its state, and comes back by
+ * itself when it breaks: after backoff_min_ms, doubling to backoff_max_ms, with jitter. Requests can begin only while it is READY; who
+ * wants to wait or to choose another endpoint does that above (sdk/c), by the state callback.
  *
- * A request is unary or a stream in both directions: any number of messages out, then half-close, any number in, then `done`, exactly once.
- * Bytes go out by reference (they are borrowed until `released` runs) and come in by pieces straight from the read buffer.
+ * A request is unary or a stream in both directions: any number of messages out, then half-close, any number in, then `done`, exactly
+ * once. Bytes go out by reference (they are borrowed until `released` runs) and come in by pieces straight from the read buffer.
  *
  * Bounds: requests_max open requests (more: RESOURCE_EXHAUSTED), OUTPUT_BYTES_MAX of unsent frames per connection (then the messages wait
  * where they are, in the caller's memory), one answer message of message_bytes_max (above: the request fails with both numbers), header
@@ -25,8 +25,8 @@
 typedef struct rlx_rpc_channel rlx_rpc_channel_t;
 typedef struct rlx_rpc_request rlx_rpc_request_t;
 
-/* "http://HOST:PORT" and "grpc://HOST:PORT" (plain TCP), "https://HOST:PORT" and "grpcs://HOST:PORT" (TLS), "unix:PATH". Without a port: 8080.
- * HOST may be a name, an IPv4 address or an IPv6 address in brackets. */
+/* "http://HOST:PORT" and "grpc://HOST:PORT" (plain TCP), "https://HOST:PORT" and "grpcs://HOST:PORT" (TLS), "unix:PATH". Without a port:
+ * 8080. HOST may be a name, an IPv4 address or an IPv6 address in brackets. */
 typedef struct rlx_rpc_endpoint {
     enum { RLX_RPC_TCP, RLX_RPC_TLS, RLX_RPC_UNIX } kind;
     char host[256]; /* or the path of the socket */
@@ -107,8 +107,8 @@ typedef struct rlx_rpc_request_ops {
     void (*done)(void *context, const rlx_rpc_end_t *end);
 } rlx_rpc_request_ops_t;
 
-/* Milliseconds; 0: no limit. `total` goes to the server as grpc-timeout. `transfer` bounds the time in which the request's bytes leave, and
- * again that from the first byte of the answer to its last; `compute` the time between the two. */
+/* Milliseconds; 0: no limit. `total` goes to the server as grpc-timeout. `transfer` bounds the time in which the request's bytes leave,
+ * and again that from the first byte of the answer to its last; `compute` the time between the two. */
 typedef struct rlx_rpc_timeouts {
     uint32_t total_ms, transfer_ms, compute_ms;
 } rlx_rpc_timeouts_t;

@@ -1,8 +1,8 @@
 /* The inside of a channel: its life (client_channel.c), its requests and HTTP/2 session (client_request.c), its unsent frames
  * (client_output.c).
  *
- * Invariants: a session exists exactly while a link is ready; a request slot is open from begin until its `done`, and the stream's user data
- * points to it exactly that long, so that nghttp2 never reaches memory that the caller took back. */
+ * Invariants: a session exists exactly while a link is ready; a request slot is open from begin until its `done`, and the stream's user
+ * data points to it exactly that long, so that nghttp2 never reaches memory that the caller took back. */
 #ifndef RLX_RPC_CLIENT_CHANNEL_H
 #define RLX_RPC_CLIENT_CHANNEL_H
 
@@ -82,7 +82,8 @@ struct rlx_rpc_channel {
 };
 
 /* client_channel.c: the connection is of no use any more. Runs `done` of its requests. */
-void rlx_rpc_channel_break(rlx_rpc_channel_t *channel, rlx_error_code_t code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void rlx_rpc_channel_break(rlx_rpc_channel_t *channel, rlx_error_code_t code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 void rlx_rpc_channel_ready(rlx_rpc_channel_t *channel); /* the server's SETTINGS came */
 void rlx_rpc_channel_drained(rlx_rpc_channel_t *channel); /* GOAWAY and the last request ended */
 void rlx_rpc_channel_refuse_new(rlx_rpc_channel_t *channel); /* GOAWAY */
@@ -108,8 +109,8 @@ int rlx_rpc_output_data(nghttp2_session *session, nghttp2_frame *frame, const ui
                         void *user);
 /* The request's memory goes back to its caller: pieces not yet written are copied. */
 void rlx_rpc_output_detach(rlx_rpc_channel_t *channel, rlx_rpc_request_t *request);
-ssize_t rlx_rpc_output_ask(nghttp2_session *session, int32_t stream, uint8_t *to, size_t length, uint32_t *flags, nghttp2_data_source *source,
-                           void *user);
+ssize_t rlx_rpc_output_ask(nghttp2_session *session, int32_t stream, uint8_t *to, size_t length, uint32_t *flags,
+                           nghttp2_data_source *source, void *user);
 void rlx_rpc_output_clear(rlx_rpc_channel_t *channel);
 
 #endif

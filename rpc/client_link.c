@@ -1,4 +1,5 @@
-/* Sockets and TLS. OpenSSL reads and writes the socket itself, through a BIO of ours that raises no SIGPIPE: a library leaves signals alone. */
+/* Sockets and TLS. OpenSSL reads and writes the socket itself, through a BIO of ours that raises no SIGPIPE: a library leaves signals
+ * alone. */
 #include "rpc/client_link.h"
 
 #include <arpa/inet.h>
@@ -107,7 +108,8 @@ static bool link_bio_set(rlx_rpc_link_t *link)
 static bool link_tls_prepare(rlx_rpc_link_t *link, SSL_CTX *tls, const char *server_name)
 {
     unsigned char address[16];
-    bool is_address = server_name != NULL && (inet_pton(AF_INET, server_name, address) == 1 || inet_pton(AF_INET6, server_name, address) == 1);
+    bool is_address =
+        server_name != NULL && (inet_pton(AF_INET, server_name, address) == 1 || inet_pton(AF_INET6, server_name, address) == 1);
 
     link->gather = malloc(GATHER_BYTES);
     link->ssl = SSL_new(tls);

@@ -1,5 +1,5 @@
-/* From nghttp2 to the socket: frame heads are copied into a small buffer, payload goes by reference, everything leaves in one write. The bound
- * stands in the data callback, since one mem_send would otherwise hand over frame after frame. */
+/* From nghttp2 to the socket: frame heads are copied into a small buffer, payload goes by reference, everything leaves in one write. The
+ * bound stands in the data callback, since one mem_send would otherwise hand over frame after frame. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,8 +72,8 @@ static bool message_measure(const rlx_rpc_message_t *message, size_t length, siz
     return true;
 }
 
-ssize_t rlx_rpc_output_ask(nghttp2_session *session, int32_t stream, uint8_t *to, size_t length, uint32_t *flags, nghttp2_data_source *source,
-                           void *user)
+ssize_t rlx_rpc_output_ask(nghttp2_session *session, int32_t stream, uint8_t *to, size_t length, uint32_t *flags,
+                           nghttp2_data_source *source, void *user)
 {
     rlx_rpc_request_t *request = nghttp2_session_get_stream_user_data(session, stream);
     size_t bytes = 0;
@@ -129,8 +129,9 @@ int rlx_rpc_output_data(nghttp2_session *session, nghttp2_frame *frame, const ui
     (void)source;
     if (request == NULL)
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-    if (output->bytes > 0 && (output->bytes + length > RLX_RPC_OUTPUT_BYTES_MAX || output->count + ASK_PIECES_MAX + 2 > RLX_RPC_OUTPUT_PIECES ||
-                              output->heads_bytes + FRAME_HEAD > sizeof output->heads))
+    if (output->bytes > 0 &&
+        (output->bytes + length > RLX_RPC_OUTPUT_BYTES_MAX || output->count + ASK_PIECES_MAX + 2 > RLX_RPC_OUTPUT_PIECES ||
+         output->heads_bytes + FRAME_HEAD > sizeof output->heads))
         return NGHTTP2_ERR_WOULDBLOCK;
     output_copy(output, head, FRAME_HEAD);
     if (length > 0)
@@ -295,5 +296,6 @@ void rlx_rpc_channel_flush(rlx_rpc_channel_t *channel)
     rlx_rpc_link_wait(channel->wire, blocked, link_ready);
     if (!nghttp2_session_want_read(channel->session) && !nghttp2_session_want_write(channel->session) && !blocked)
         rlx_rpc_channel_break(channel, RLX_E_CONNECT,
-                              channel->state == RLX_RPC_CONNECTING ? "the server does not speak HTTP/2 here" : "the server broke the rules of HTTP/2");
+                              channel->state == RLX_RPC_CONNECTING ? "the server does not speak HTTP/2 here"
+                                                                   : "the server broke the rules of HTTP/2");
 }

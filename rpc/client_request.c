@@ -1,7 +1,7 @@
 /* Requests: from begin to `done`, and their deadlines.
  *
- * A request ends in one place, rlx_rpc_request_end: its stream forgets it, its memory goes back, `done` runs. Everything else only finds out
- * that it is over. */
+ * A request ends in one place, rlx_rpc_request_end: its stream forgets it, its memory goes back, `done` runs. Everything else only finds
+ * out that it is over. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,8 @@ void rlx_rpc_request_end(rlx_rpc_request_t *request, rlx_status_t status, const 
 {
     rlx_rpc_channel_t *channel = request->channel;
     char message[RLX_RPC_END_TEXT];
-    rlx_rpc_end_t end = {.status = status, .message = message, .untouched = untouched, .lost = channel->session == NULL && !channel->closing};
+    rlx_rpc_end_t end = {
+        .status = status, .message = message, .untouched = untouched, .lost = channel->session == NULL && !channel->closing};
 
     RLX_ASSERT(request->open);
     snprintf(message, sizeof message, "%s", text);

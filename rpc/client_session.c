@@ -45,7 +45,10 @@ static int number_decode(const uint8_t *text, size_t bytes)
     return value;
 }
 
-static bool name_is(const uint8_t *name, size_t bytes, const char *wanted) { return bytes == strlen(wanted) && memcmp(name, wanted, bytes) == 0; }
+static bool name_is(const uint8_t *name, size_t bytes, const char *wanted)
+{
+    return bytes == strlen(wanted) && memcmp(name, wanted, bytes) == 0;
+}
 
 static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name, size_t name_bytes, const uint8_t *value,
                      size_t value_bytes, uint8_t flags, void *user)
@@ -169,7 +172,8 @@ static void request_finish(rlx_rpc_request_t *request)
     char text[128];
 
     if (request->grpc_status < 0) {
-        snprintf(text, sizeof text, "RLX-1703: the answer has HTTP status %d and no grpc-status: is this a gRPC server?", request->http_status);
+        snprintf(text, sizeof text, "RLX-1703: the answer has HTTP status %d and no grpc-status: is this a gRPC server?",
+                 request->http_status);
         rlx_rpc_request_end(request, status_of_http(request->http_status), text, false);
     } else if (request->grpc_status == 0 && (request->in_message || request->prefix_bytes != 0))
         rlx_rpc_request_end(request, RLX_INTERNAL, "RLX-1703: the answer was cut off", false);
@@ -316,7 +320,8 @@ void rlx_rpc_session_read(rlx_rpc_channel_t *channel)
         if (rc == -EAGAIN)
             return;
         if (rc <= 0) {
-            rlx_rpc_channel_break(channel, RLX_E_CONNECT, "the connection broke: %s", rc == 0 ? "the server closed it" : strerror((int)-rc));
+            rlx_rpc_channel_break(channel, RLX_E_CONNECT, "the connection broke: %s",
+                                  rc == 0 ? "the server closed it" : strerror((int)-rc));
             return;
         }
         if (!session_feed(channel, (size_t)rc))

@@ -132,7 +132,8 @@ rlx_status_t rlx_handover_call(int socket, int op, const char *name, int fd, rlx
     if (strncmp(message, "RLX-", 4) == 0)
         code = strtol(message + 4, &text, 10);
     known = rlx_error_find((int)code) != NULL;
-    return rlx_fail(diag, known ? (rlx_error_code_t)code : RLX_E_REGION_FILE, "%s", known && text[0] == ':' && text[1] == ' ' ? text + 2 : message);
+    return rlx_fail(diag, known ? (rlx_error_code_t)code : RLX_E_REGION_FILE, "%s",
+                    known && text[0] == ':' && text[1] == ' ' ? text + 2 : message);
 }
 
 bool rlx_handover_alive(int socket)

@@ -9,7 +9,22 @@
 #define TEXT_BYTES_MAX ((size_t)256 << 10)
 #define NAME_BYTES_MAX 4096
 
-enum { T_MODEL = 1, T_VERSION, T_ID, T_OUTPUT, T_RAW, T_PARAMETER, T_NAME, T_DATATYPE, T_SHAPE, T_CONTENTS, T_KEY, T_VALUE, T_NUMBER, T_STRING };
+enum {
+    T_MODEL = 1,
+    T_VERSION,
+    T_ID,
+    T_OUTPUT,
+    T_RAW,
+    T_PARAMETER,
+    T_NAME,
+    T_DATATYPE,
+    T_SHAPE,
+    T_CONTENTS,
+    T_KEY,
+    T_VALUE,
+    T_NUMBER,
+    T_STRING
+};
 
 static const rlx_guard_field_t value_fields[] = {
     {1, RLX_GUARD_KIND_SCALAR, 0, NULL, "bool_param", T_NUMBER},

@@ -79,7 +79,8 @@ static rlx_status_t bytes_print(json_frame_t *frame, const rlx_guard_item_t *ite
     return RLX_OK;
 }
 
-static rlx_status_t item_print(json_frame_t *frames, rlx_guard_event_t event, const rlx_guard_item_t *item, rlx_text_t *out, rlx_diag_t *diag)
+static rlx_status_t item_print(json_frame_t *frames, rlx_guard_event_t event, const rlx_guard_item_t *item, rlx_text_t *out,
+                               rlx_diag_t *diag)
 {
     json_frame_t *frame = &frames[item->depth];
 

@@ -154,4 +154,5 @@ static void ask_message_end(void *context)
         call->reading = rlx_fail(&call->diag, RLX_E_NO_MEMORY, "the answer is too large");
 }
 
-const rlx_rpc_request_ops_t rlx_sdk_ask_ops = {.message = ask_message, .data = ask_data, .message_end = ask_message_end, .done = call_done};
+const rlx_rpc_request_ops_t rlx_sdk_ask_ops = {
+    .message = ask_message, .data = ask_data, .message_end = ask_message_end, .done = call_done};

@@ -11,8 +11,8 @@ static const rlx_admin_method_t methods[] = {
     [RLX_CLIENT_UNLOAD] = RLX_ADMIN_UNLOAD,
 };
 
-static rlx_status_t ask_begin(rlx_client_call_t *call, rlx_client_question_t question, const char *model, const char *version, uint32_t total_ms,
-                              rlx_diag_t *diag)
+static rlx_status_t ask_begin(rlx_client_call_t *call, rlx_client_question_t question, const char *model, const char *version,
+                              uint32_t total_ms, rlx_diag_t *diag)
 {
     const rlx_client_timeouts_t timeouts = {.total_ms = total_ms};
 
@@ -54,7 +54,8 @@ int rlx_client_ask(rlx_client_t *client, int endpoint, rlx_client_question_t que
     int status;
 
     if (endpoint < -1 || endpoint >= client->n_endpoints || (unsigned)question >= sizeof methods / sizeof *methods)
-        return rlx_sdk_error(error, rlx_fail(&diag, RLX_E_USAGE, "endpoint %d or question %d is out of range", endpoint, (int)question), &diag);
+        return rlx_sdk_error(error, rlx_fail(&diag, RLX_E_USAGE, "endpoint %d or question %d is out of range", endpoint, (int)question),
+                             &diag);
     call = rlx_sdk_call_take(client);
     if (call == NULL)
         return rlx_sdk_error(error, rlx_fail(&diag, RLX_E_NO_MEMORY, "out of memory"), &diag);

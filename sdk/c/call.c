@@ -208,7 +208,8 @@ int rlx_client_call_wait(rlx_client_call_t *call, int ms, rlx_client_error_t *er
     done = call->done || (!own && rlx_sdk_wait(call, until_ns));
     pthread_mutex_unlock(&client->mutex);
     if (!done && own && ms != 0)
-        return rlx_sdk_error(error, rlx_fail(&diag, RLX_E_USAGE, "a callback of this client waits for a call of it, which would never end"), &diag);
+        return rlx_sdk_error(
+            error, rlx_fail(&diag, RLX_E_USAGE, "a callback of this client waits for a call of it, which would never end"), &diag);
     if (!done)
         return -1;
     if (error != NULL && call->error.status != 0)

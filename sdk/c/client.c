@@ -125,8 +125,8 @@ int rlx_client_create(const char *const *endpoints, int n_endpoints, const rlx_c
     if (options != NULL)
         memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
     if (n_endpoints < 1 || n_endpoints > RLX_CLIENT_ENDPOINTS_MAX)
-        return rlx_sdk_error(error, rlx_fail(&diag, RLX_E_ENDPOINT, "%d endpoints; a client has 1 to %d", n_endpoints, RLX_CLIENT_ENDPOINTS_MAX),
-                             &diag);
+        return rlx_sdk_error(
+            error, rlx_fail(&diag, RLX_E_ENDPOINT, "%d endpoints; a client has 1 to %d", n_endpoints, RLX_CLIENT_ENDPOINTS_MAX), &diag);
     client = calloc(1, sizeof *client);
     if (client == NULL || !client_init(client)) {
         free(client);

@@ -1,8 +1,8 @@
 /* The inside of librlx.
  *
- * Who may touch what: `mutex` guards what is marked so. Everything else of a client belongs to its driver, the one thread that runs the loop
- * at this moment: the client's own thread, or a thread that waits for a call (drive.c). A call belongs to its user, then from submit until
- * done to the driver, then to its user again. */
+ * Who may touch what: `mutex` guards what is marked so. Everything else of a client belongs to its driver, the one thread that runs the
+ * loop at this moment: the client's own thread, or a thread that waits for a call (drive.c). A call belongs to its user, then from submit
+ * until done to the driver, then to its user again. */
 #ifndef RLX_SDK_CLIENT_H
 #define RLX_SDK_CLIENT_H
 
@@ -145,8 +145,8 @@ void rlx_sdk_client_end(rlx_client_t *client);
 /* drive.c */
 bool rlx_sdk_is_driver(rlx_client_t *client); /* mutex held */
 rlx_status_t rlx_sdk_thread_start(rlx_client_t *client, rlx_diag_t *diag);
-/* The client's thread ends, and the caller goes on with rlx_sdk_client_end. False: the caller is that thread, in a callback; it does so itself
- * when it comes out of the loop. */
+/* The client's thread ends, and the caller goes on with rlx_sdk_client_end. False: the caller is that thread, in a callback; it does so
+ * itself when it comes out of the loop. */
 bool rlx_sdk_thread_stop(rlx_client_t *client);
 /* Mutex held. The driver looks at what has arrived. `own` NULL: somebody must drive even if no thread waits. */
 void rlx_sdk_nudge(rlx_client_t *client, bool somebody_must_drive);

@@ -1,8 +1,8 @@
 /* Which endpoint a call goes to, when it waits, and when it is tried again. On the driver only.
  *
  * The ready endpoint with the fewest open requests, not tried by this call; among equals in turn. None ready: the call waits while some
- * endpoint may still become ready within its connect limit; endpoints that are resting are woken once. An attempt that failed since the call
- * was born counts as tried. */
+ * endpoint may still become ready within its connect limit; endpoints that are resting are woken once. An attempt that failed since the
+ * call was born counts as tried. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,8 +120,8 @@ static void call_open(rlx_client_call_t *call, int index)
     call->endpoint = index;
     call->reading = RLX_CANCELLED; /* until a message came */
     call->diag = (rlx_diag_t){0};
-    if (rlx_rpc_request_begin(endpoint->channel, call->path, &timeouts, call->is_ask ? &rlx_sdk_ask_ops : &rlx_sdk_infer_ops, call, &call->rpc,
-                              &diag) != RLX_OK) {
+    if (rlx_rpc_request_begin(endpoint->channel, call->path, &timeouts, call->is_ask ? &rlx_sdk_ask_ops : &rlx_sdk_infer_ops, call,
+                              &call->rpc, &diag) != RLX_OK) {
         const rlx_rpc_end_t end = {.status = diag.status, .message = diag.message, .untouched = true};
 
         call->rpc = NULL;

@@ -1,5 +1,5 @@
-/* Who runs the loop. A thread that waits for a call runs it itself, so that a call in a quiet program costs no hand-over between threads; the
- * client's own thread runs it when nobody waits: for calls with callbacks, and so that idle connections are looked after.
+/* Who runs the loop. A thread that waits for a call runs it itself, so that a call in a quiet program costs no hand-over between threads;
+ * the client's own thread runs it when nobody waits: for calls with callbacks, and so that idle connections are looked after.
  *
  * One thread drives at a time (`driven`). It gives up after each turn of the loop if others want; who stops driving wakes a successor. The
  * client's thread comes back by itself LINGER_MS after the last waiting thread left, so that a program that calls again and again never

@@ -48,8 +48,8 @@ rlx_status_t rlx_sdk_memory_use(rlx_client_memory_t *memory, uint64_t offset, ui
     rlx_status_t status;
 
     if (offset > memory->bytes || bytes > memory->bytes - offset)
-        return rlx_fail(diag, RLX_E_REGION_RANGE, "%llu bytes at %llu do not lie inside the memory of %llu bytes", (unsigned long long)bytes,
-                        (unsigned long long)offset, (unsigned long long)memory->bytes);
+        return rlx_fail(diag, RLX_E_REGION_RANGE, "%llu bytes at %llu do not lie inside the memory of %llu bytes",
+                        (unsigned long long)bytes, (unsigned long long)offset, (unsigned long long)memory->bytes);
     pthread_mutex_lock(&client->memory_mutex);
     status = memory_ready(client, diag);
     pthread_mutex_unlock(&client->memory_mutex);

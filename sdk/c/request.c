@@ -12,15 +12,16 @@ static rlx_status_t tensor_bytes(const char *name, const rlx_client_tensor_t *te
     if (size == 0)
         return rlx_fail(diag, RLX_E_INPUT_DTYPE, "input '%.200s' has type %d, which is none", name, tensor->type);
     if (tensor->rank < 0 || tensor->rank > RLX_CLIENT_RANK_MAX)
-        return rlx_fail(diag, RLX_E_INPUT_SHAPE, "input '%.200s' has rank %d, a tensor has 0 to %d", name, tensor->rank, RLX_CLIENT_RANK_MAX);
+        return rlx_fail(diag, RLX_E_INPUT_SHAPE, "input '%.200s' has rank %d, a tensor has 0 to %d", name, tensor->rank,
+                        RLX_CLIENT_RANK_MAX);
     if (!rlx_dims_count(tensor->dims, tensor->rank, &count) || !rlx_size_mul(count, size, &bytes))
         return rlx_fail(diag, RLX_E_INPUT_SHAPE, "the shape of input '%.200s' has a negative extent or overflows", name);
     *out_bytes = (uint64_t)bytes;
     return RLX_OK;
 }
 
-static rlx_status_t memory_take(rlx_client_call_t *call, rlx_client_memory_t *memory, uint64_t offset, uint64_t bytes, rlx_infer_tensor_t *tensor,
-                                rlx_diag_t *diag)
+static rlx_status_t memory_take(rlx_client_call_t *call, rlx_client_memory_t *memory, uint64_t offset, uint64_t bytes,
+                                rlx_infer_tensor_t *tensor, rlx_diag_t *diag)
 {
     tensor->bytes = bytes;
     if (memory == NULL)
@@ -54,7 +55,8 @@ static rlx_status_t inputs_take(rlx_client_call_t *call, const rlx_client_reques
     return RLX_OK;
 }
 
-static rlx_status_t outputs_take(rlx_client_call_t *call, const rlx_client_request_t *request, rlx_infer_tensor_t *outputs, rlx_diag_t *diag)
+static rlx_status_t outputs_take(rlx_client_call_t *call, const rlx_client_request_t *request, rlx_infer_tensor_t *outputs,
+                                 rlx_diag_t *diag)
 {
     for (int i = 0; i < request->n_outputs; i++) {
         const rlx_client_output_t *output = &request->outputs[i];

@@ -14,13 +14,13 @@
  *     }
  *     rlx_client_destroy(client);
  *
- * This header stands alone and only grows. A client keeps one connection per endpoint for its life, sends each request to the ready endpoint
- * with the fewest open ones, leaves dead endpoints alone and comes back to them by itself. A request that a server has certainly not begun,
- * or refused as UNAVAILABLE, is tried on another endpoint.
+ * This header stands alone and only grows. A client keeps one connection per endpoint for its life, sends each request to the ready
+ * endpoint with the fewest open ones, leaves dead endpoints alone and comes back to them by itself. A request that a server has certainly
+ * not begun, or refused as UNAVAILABLE, is tried on another endpoint.
  *
- * Threads: a client may be used from any thread; a call by one thread at a time. The network runs on the client's own thread, or on a thread
- * that waits in this library anyway. Functions return 0, or a gRPC status above 0 and fill `error` (which may be NULL). Nothing here prints,
- * exits, or touches signals. After fork() the child must not use a client of its parent. */
+ * Threads: a client may be used from any thread; a call by one thread at a time. The network runs on the client's own thread, or on a
+ * thread that waits in this library anyway. Functions return 0, or a gRPC status above 0 and fill `error` (which may be NULL). Nothing
+ * here prints, exits, or touches signals. After fork() the child must not use a client of its parent. */
 #ifndef RLX_SDK_RLX_H
 #define RLX_SDK_RLX_H
 
@@ -169,15 +169,16 @@ typedef enum rlx_client_question {
 
 /* The protocol's small calls; the answer is JSON with the protocol's names. Fields that are zero or empty are left out. `endpoint` is an
  * index into create's list, or -1: any. `total_ms` 0: the client's default. */
-RLX_CLIENT_API int rlx_client_ask(rlx_client_t *client, int endpoint, rlx_client_question_t question, const char *model, const char *version,
-                                  uint32_t total_ms, char **out_json, rlx_client_error_t *error);
+RLX_CLIENT_API int rlx_client_ask(rlx_client_t *client, int endpoint, rlx_client_question_t question, const char *model,
+                                  const char *version, uint32_t total_ms, char **out_json, rlx_client_error_t *error);
 /* The client's own view, without a call: {"endpoints": [{"url", "state", "open", "answered", "failed", "why"}], "open", "retries"}. */
 RLX_CLIENT_API int rlx_client_state(rlx_client_t *client, char **out_json, rlx_client_error_t *error);
 RLX_CLIENT_API void rlx_client_text_free(char *json);
 
-/* Memory that an rlxd on this machine uses in place: tensors in it are never copied. `bytes` are zeroed and page-aligned. Requests with it go
- * to the client's endpoint on this machine. */
-RLX_CLIENT_API int rlx_client_memory_create(rlx_client_t *client, uint64_t bytes, rlx_client_memory_t **out_memory, rlx_client_error_t *error);
+/* Memory that an rlxd on this machine uses in place: tensors in it are never copied. `bytes` are zeroed and page-aligned. Requests with it
+ * go to the client's endpoint on this machine. */
+RLX_CLIENT_API int rlx_client_memory_create(rlx_client_t *client, uint64_t bytes, rlx_client_memory_t **out_memory,
+                                            rlx_client_error_t *error);
 RLX_CLIENT_API void *rlx_client_memory_address(const rlx_client_memory_t *memory);
 /* No call that uses it may be open. NULL is allowed. */
 RLX_CLIENT_API void rlx_client_memory_free(rlx_client_memory_t *memory);

@@ -1,6 +1,6 @@
 /* librlx under use: many threads, callbacks, cancellation, calls freed while open, a client closed with calls open, output buffers, shared
- * memory. sdk_c_test.py runs it against a real rlxd: sdk_exercise URL[,URL...] MEMORY_SOCKET [SEED]. The model "plus" gives y = x + 1, "slow"
- * takes a while. Prints what it counted; ends with 1 at the first thing that is not as the header says. */
+ * memory. sdk_c_test.py runs it against a real rlxd: sdk_exercise URL[,URL...] MEMORY_SOCKET [SEED]. The model "plus" gives y = x + 1,
+ * "slow" takes a while. Prints what it counted; ends with 1 at the first thing that is not as the header says. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -248,7 +248,8 @@ static void timeouts_run(rlx_client_t *client)
 {
     float *data = calloc(512 * 512, sizeof *data);
     rlx_client_input_t input = {.name = "x", .tensor = {.type = RLX_CLIENT_F32, .rank = 2, .dims = {512, 512}, .data = data}};
-    rlx_client_request_t request = {.size = sizeof request, .model = "slow", .inputs = &input, .n_inputs = 1, .timeouts = {.compute_ms = 20}};
+    rlx_client_request_t request = {
+        .size = sizeof request, .model = "slow", .inputs = &input, .n_inputs = 1, .timeouts = {.compute_ms = 20}};
     rlx_client_call_t *call;
     rlx_client_error_t error;
 

@@ -35,8 +35,20 @@ static void without_a_port_it_is_8080(void **state)
 
 static void everything_else_is_refused_with_its_text(void **state)
 {
-    static const char *const texts[] = {"", "host:8080", "ftp://host", "http://", "http://:80", "http://host:", "http://host:0", "http://host:65536",
-                                        "http://host:+80", "http://host:80x", "http://host:80/path", "http://[::1", "http://[::1]80", "unix:"};
+    static const char *const texts[] = {"",
+                                        "host:8080",
+                                        "ftp://host",
+                                        "http://",
+                                        "http://:80",
+                                        "http://host:",
+                                        "http://host:0",
+                                        "http://host:65536",
+                                        "http://host:+80",
+                                        "http://host:80x",
+                                        "http://host:80/path",
+                                        "http://[::1",
+                                        "http://[::1]80",
+                                        "unix:"};
     rlx_rpc_endpoint_t endpoint;
 
     (void)state;
