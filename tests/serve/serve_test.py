@@ -229,7 +229,7 @@ def the_drain_deadline_and_a_second_signal_end_the_process_with_4(kit):
             code, error = daemon.stop(0)
             thread.join()
             assert code == 4 and "ending at once" in error, (code, error)
-            assert time.monotonic() - start < 1
+            assert time.monotonic() - start < (5 if SANITIZED else 1)
             assert answers[0] == "cut"
 
 
