@@ -447,9 +447,12 @@ $("whole").onclick = () => show(0, end);
 $("in").onclick = () => zoom(.5, (look.from + look.to) / 2);
 $("out").onclick = () => zoom(2, (look.from + look.to) / 2);
 $("find").addEventListener("input", () => { look.find = $("find").value; redraw(); });
+/* The median run of the model that takes most of the time. */
 const oneRun = () => {
-  const runs = [];
-  for (let i = 0; i < spans.n; i++) if (kinds[i] === RUN) runs.push(i);
+  const sums = new Map(), runs = [];
+  for (let i = 0; i < spans.n; i++) if (kinds[i] === RUN) sums.set(ofs[i], (sums.get(ofs[i]) || 0) + ends[i] - begins[i]);
+  const model = [...sums].sort((a, b) => b[1] - a[1])[0]?.[0];
+  for (let i = 0; i < spans.n; i++) if (kinds[i] === RUN && ofs[i] === model) runs.push(i);
   if (runs.length === 0) return show(0, end);
   runs.sort((a, b) => (ends[a] - begins[a]) - (ends[b] - begins[b]));
   const run = runs[runs.length >> 1], ns = ends[run] - begins[run];
