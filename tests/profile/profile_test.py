@@ -161,7 +161,7 @@ def every_step_is_there_once_with_its_kernel_source_and_costs(bench):
 @test
 def steps_add_up_to_the_kernel_time_of_their_run(bench):
     path, four = bench.folder / "bench.json", bench.folder / "four.npz"
-    numpy.savez(four, x=numpy.repeat(bench.x, 4, axis=0)) # some milliseconds: what a run costs besides its steps is microseconds
+    numpy.savez(four, x=numpy.repeat(bench.x, 16, axis=0))  # some milliseconds: what a run costs besides its steps is microseconds
     rlx("bench", bench.bundle, "--input", four, "--duration", "0.3", "--warmup", "0.1", "--threads", 2, "--profiling", path)
     events = read_trace(path)
     check_trace(events)
