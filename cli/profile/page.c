@@ -1,6 +1,7 @@
 /* The page: a template (page.html, page.css, page.js, joined when RLX is built) with the profile as JSON inside. It refers to nothing outside
  * itself. Every text is escaped for JSON inside HTML (trace/json.h). */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,9 @@
 #define SPANS_MAX 200000     /* in the flame chart: some 4 MB; the tables count all */
 #define REQUESTS_MAX 50000
 #define POINTS_MAX 4000      /* of each counter, thinned evenly */
+
+/* JSON has no infinity; a trace whose numbers lead there is not worth more than a 0. */
+static double sane(double number) { return isfinite(number) ? number : 0; }
 
 static void text_add(rlx_text_t *out, const rlx_profile_t *profile, const char *key, uint32_t text)
 {
@@ -28,7 +32,7 @@ static void string_add(rlx_text_t *out, const char *key, const char *text)
 
 static void judgement_add(rlx_text_t *out, const rlx_judgement_t *judgement)
 {
-    rlx_text_printf(out, ",\"busy\":%.5g,\"fma\":%.5g,\"bandwidth\":%.5g,", judgement->busy, judgement->fma, judgement->bandwidth);
+    rlx_text_printf(out, ",\"busy\":%.5g,\"fma\":%.5g,\"bandwidth\":%.5g,", sane(judgement->busy), sane(judgement->fma), sane(judgement->bandwidth));
     string_add(out, "verdict", rlx_verdict_name(judgement->verdict));
     rlx_text_puts(out, ",");
     string_add(out, "why", judgement->why);
@@ -41,8 +45,8 @@ static void work_add(rlx_text_t *out, const rlx_profile_work_t *work)
     double n = work->count > 0 ? (double)work->count : 1;
 
     rlx_text_printf(out, "\"count\":%" PRIu64 ",\"ns\":%.0f,\"flops\":%.0f,\"bytes\":%.0f,\"tiles\":%.3g,\"team\":%.3g,\"longest\":%.0f,\"peak\":%.5g,\"rate\":%.5g",
-                    work->count, work->ns, work->flops, work->bytes, work->tiles / n, work->ns > 0 ? work->team / work->ns : 1, work->longest,
-                    work->ns > 0 ? work->peak_gflop / work->ns * 1e9 : 0, work->ns > 0 ? work->peak_gbyte / work->ns * 1e9 : 0);
+                    work->count, sane(work->ns), sane(work->flops), sane(work->bytes), sane(work->tiles / n), sane(work->team / work->ns),
+                    sane(work->longest), sane(work->peak_gflop / work->ns * 1e9), sane(work->peak_gbyte / work->ns * 1e9));
 }
 
 static void meta_add(rlx_text_t *out, const rlx_profile_t *profile)
@@ -197,6 +201,20 @@ static void counters_add(rlx_text_t *out, const rlx_profile_t *profile)
     rlx_text_puts(out, "]");
 }
 
+void rlx_profile_data_add(rlx_text_t *out, const rlx_profile_t *profile)
+{
+    rlx_text_puts(out, "{");
+    meta_add(out, profile);
+    models_add(out, profile);
+    overall_add(out, profile);
+    kernels_add(out, profile);
+    spans_add(out, profile);
+    requests_add(out, profile);
+    rlx_profile_latency_add(out, profile);
+    counters_add(out, profile);
+    rlx_text_puts(out, "}");
+}
+
 rlx_status_t rlx_profile_page(const rlx_profile_t *profile, const char *path, rlx_diag_t *diag)
 {
     rlx_text_t out;
@@ -204,16 +222,7 @@ rlx_status_t rlx_profile_page(const rlx_profile_t *profile, const char *path, rl
 
     rlx_text_init(&out, PAGE_BYTES_MAX);
     rlx_text_puts(&out, rlx_profile_page_head);
-    rlx_text_puts(&out, "{");
-    meta_add(&out, profile);
-    models_add(&out, profile);
-    overall_add(&out, profile);
-    kernels_add(&out, profile);
-    spans_add(&out, profile);
-    requests_add(&out, profile);
-    rlx_profile_latency_add(&out, profile);
-    counters_add(&out, profile);
-    rlx_text_puts(&out, "}");
+    rlx_profile_data_add(&out, profile);
     rlx_text_puts(&out, rlx_profile_page_tail);
     status = out.full ? rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for the page, or it would be larger than %zu MiB", PAGE_BYTES_MAX >> 20)
                       : rlx_file_write(path, out.data, out.bytes, diag);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/diag.h"
+#include "base/text.h"
 #include "cli/profile/table.h"
 
 #define RLX_PROFILE_BYTES_MAX ((size_t)1 << 30) /* of a trace: larger ones are refused */
@@ -110,12 +111,16 @@ typedef struct rlx_profile {
 
 /* Fails with RLX-1801 and where, when the file is no trace of RLX. A trace that ends early is read as far as it goes, with a note. */
 rlx_status_t rlx_profile_read(const char *path, rlx_profile_t *out_profile, rlx_diag_t *diag);
+/* The same from memory; `name` stands in diagnoses and on the page. */
+rlx_status_t rlx_profile_parse(const char *data, size_t bytes, const char *name, rlx_profile_t *out_profile, rlx_diag_t *diag);
 void rlx_profile_free(rlx_profile_t *profile);
 
 /* Sums kernels and judges everything. */
 rlx_status_t rlx_profile_judge(rlx_profile_t *profile, rlx_diag_t *diag);
 const char *rlx_verdict_name(rlx_verdict_t verdict);
 
+/* The profile as JSON: what the page holds. */
+void rlx_profile_data_add(rlx_text_t *out, const rlx_profile_t *profile);
 /* Writes the page. */
 rlx_status_t rlx_profile_page(const rlx_profile_t *profile, const char *path, rlx_diag_t *diag);
 

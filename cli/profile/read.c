@@ -110,22 +110,30 @@ static rlx_status_t events_read(reader_t *reader)
     return RLX_OK;
 }
 
-rlx_status_t rlx_profile_read(const char *path, rlx_profile_t *out_profile, rlx_diag_t *diag)
+rlx_status_t rlx_profile_parse(const char *data, size_t bytes, const char *name, rlx_profile_t *out_profile, rlx_diag_t *diag)
 {
     rlx_profile_t *profile = out_profile;
-    reader_t reader = {.line = 1, .profile = profile, .diag = diag};
-    void *data;
+    reader_t reader = {.data = data, .bytes = bytes, .line = 1, .profile = profile, .diag = diag};
     rlx_status_t status;
 
-    *profile = (rlx_profile_t){.path = path};
-    RLX_TRY(rlx_file_read(path, RLX_PROFILE_BYTES_MAX, &data, &reader.bytes, diag));
-    reader.data = data;
+    *profile = (rlx_profile_t){.path = name};
     status = events_read(&reader);
     if (status == RLX_OK && !rlx_profile_settle(profile))
         status = rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for the profile");
-    free(data);
     if (status != RLX_OK)
         rlx_profile_free(profile);
+    return status;
+}
+
+rlx_status_t rlx_profile_read(const char *path, rlx_profile_t *out_profile, rlx_diag_t *diag)
+{
+    void *data;
+    size_t bytes;
+    rlx_status_t status;
+
+    RLX_TRY(rlx_file_read(path, RLX_PROFILE_BYTES_MAX, &data, &bytes, diag));
+    status = rlx_profile_parse(data, bytes, path, out_profile, diag);
+    free(data);
     return status;
 }
 
