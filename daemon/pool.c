@@ -76,11 +76,18 @@ static void gap_note(rlx_pool_t *pool)
     atomic_store_explicit(&pool->gap_ns, (3 * mean + gap) / 4, memory_order_relaxed); /* advice only */
 }
 
+/* A worker will look at the ring without being woken: one that runs a job looks when it is done, one that was woken looks first. Both
+ * look after they have changed what is read here, so the job just put into the ring is seen. */
+static bool worker_comes(const rlx_pool_t *pool)
+{
+    return atomic_load(&pool->idle) < pool->n_workers || atomic_load(&pool->summoned);
+}
+
 void rlx_pool_submit(rlx_pool_t *pool, rlx_job_t *job)
 {
     uint32_t tail = atomic_load_explicit(&pool->ring_tail, memory_order_relaxed);
 
-    RLX_ASSERT(pool->out < (uint32_t)pool->n_workers);
+    RLX_ASSERT(pool->out < (uint32_t)(pool->n_workers + pool->options.ahead));
     RLX_ASSERT(job->n_slots >= 1);
     if (pool->out++ == 0)
         gap_note(pool);
@@ -88,6 +95,9 @@ void rlx_pool_submit(rlx_pool_t *pool, rlx_job_t *job)
         atomic_store_explicit(&pool->lone_runs, 0, memory_order_relaxed); /* advice only */
     atomic_store_explicit(&pool->ring[tail & pool->ring_mask], job, memory_order_relaxed);
     atomic_store(&pool->ring_tail, tail + 1); /* releases the job to job_take; pairs with the sleepers of rlx_team_ring */
+    if (job->brief && worker_comes(pool))
+        return;
+    atomic_store(&pool->summoned, true);
     rlx_team_ring(pool->team, 1);
 }
 
@@ -194,12 +204,12 @@ static rlx_status_t pool_alloc(const rlx_pool_options_t *options, rlx_pool_t **o
 
     if (n_workers > WORKERS_MAX)
         return rlx_fail(diag, RLX_E_CONFIG_VALUE, "%d workers are configured, at most %d are possible", n_workers, WORKERS_MAX);
-    while (places < (uint32_t)n_workers)
+    while (places < (uint32_t)(n_workers + options->ahead))
         places *= 2;
     pool = aligned_alloc(64, (sizeof *pool + 63) / 64 * 64);
     if (pool == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for a pool of %d workers", n_workers);
-    *pool = (rlx_pool_t){.options = *options, .n_workers = n_workers, .ring_mask = places - 1, .gap_ns = 4 * RLX_POOL_GAP_NS};
+    *pool = (rlx_pool_t){.options = *options, .n_workers = n_workers, .idle = n_workers, .ring_mask = places - 1, .gap_ns = 4 * RLX_POOL_GAP_NS};
     pool->ring = calloc(places, sizeof *pool->ring);
     pool->workers = calloc((size_t)n_workers, sizeof *pool->workers);
     if (pool->ring == NULL || pool->workers == NULL || rlx_team_create_open(n_workers, &pool->team, diag) != RLX_OK) {

@@ -65,6 +65,7 @@ typedef struct rlx_job {
     int n_slots;
     int64_t rows[64];           /* extent of axis 0 per slot, where n_slots > 1 */
     bool alone;
+    bool brief;                 /* no worker need be woken for it where one is awake: all that runs is brief */
     atomic_bool cancel;
     /* Set by the worker; status and diag stand in each slot. When a batch fails, its requests are run one by one. */
     uint64_t start_ns, end_ns, kernel_ns;
@@ -77,6 +78,7 @@ typedef struct rlx_job {
 typedef struct rlx_pool_options {
     uv_loop_t *loop;
     int workers;      /* 0: one per CPU that this process may use */
+    int ahead;        /* jobs that may be out beyond the workers */
     bool pin;         /* never where there are 2 CPUs or fewer */
     void (*completed)(void *context, rlx_job_t *job); /* on the loop */
     void *context;
@@ -85,7 +87,7 @@ typedef struct rlx_pool_options {
 
 rlx_status_t rlx_pool_create(const rlx_pool_options_t *options, rlx_pool_t **out_pool, rlx_diag_t *diag);
 int rlx_pool_workers(const rlx_pool_t *pool);
-/* At most `workers` jobs may be out at once. Never blocks. Completions are handed back from the loop's poll and check phases and from
+/* At most workers + ahead jobs may be out at once. Never blocks. Completions are handed back from the loop's poll and check phases and from
  * rlx_pool_spin: what they queue for clients is sent by whoever flushes before the loop sleeps (uv_prepare). */
 void rlx_pool_submit(rlx_pool_t *pool, rlx_job_t *job);
 /* The loop is about to sleep with exactly one request in flight: spins, bounded, for completions (and lets the caller poll its sockets:

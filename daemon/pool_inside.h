@@ -66,7 +66,8 @@ struct rlx_pool {
     _Alignas(64) atomic_int loop;       /* rlx_pool_loop_t */
     atomic_bool stop;
     atomic_bool team_taken;
-    atomic_int idle;           /* workers without a job */
+    atomic_int idle;           /* workers without a job; all have started before the first job */
+    atomic_bool summoned;      /* a worker was woken and has not yet looked at the ring */
     _Atomic uint64_t gap_ns;   /* smoothed time from a run handed back to the next one, while runs are alone */
     atomic_uint lone_runs;     /* runs in a row that found the pool empty and the loop spinning */
 };

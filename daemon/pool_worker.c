@@ -70,7 +70,7 @@ static void job_do(rlx_pool_worker_t *worker, rlx_job_t *job)
 {
     rlx_pool_t *pool = worker->pool;
 
-    atomic_fetch_sub_explicit(&pool->idle, 1, memory_order_relaxed); /* advice only */
+    atomic_fetch_sub(&pool->idle, 1);
     job->start_ns = rlx_clock_ns();
     atomic_store_explicit(&worker->step, UINT32_MAX, memory_order_relaxed);
     atomic_store_explicit(&worker->since_ns, job->start_ns, memory_order_relaxed);
@@ -82,7 +82,7 @@ static void job_do(rlx_pool_worker_t *worker, rlx_job_t *job)
     job->end_ns = rlx_clock_ns();
     if (worker->trace != NULL)
         rlx_tracing_job_end(worker->trace, job);
-    atomic_fetch_add_explicit(&pool->idle, 1, memory_order_relaxed);
+    atomic_fetch_add(&pool->idle, 1); /* before the next look at the ring: pairs with worker_comes */
     job_return(worker, job);
 }
 
@@ -97,9 +97,11 @@ void *rlx_pool_worker_main(void *argument)
     pthread_setname_np(pthread_self(), name);
     tid = (id_t)syscall(SYS_gettid);
     setpriority(PRIO_PROCESS, tid, getpriority(PRIO_PROCESS, tid) + NICE); /* needs no right; the kernel stops at 19 */
-    atomic_fetch_add_explicit(&pool->idle, 1, memory_order_relaxed);
     for (;;) {
-        rlx_job_t *job = job_take(pool);
+        rlx_job_t *job;
+
+        atomic_store(&pool->summoned, false); /* before the look at the ring: pairs with worker_comes */
+        job = job_take(pool);
 
         if (job != NULL)
             job_do(worker, job);

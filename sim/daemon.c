@@ -17,7 +17,7 @@ void sim_daemon_init(sim_daemon_t *daemon, sim_world_t *world, const rlx_actor_o
                      void *context)
 {
     RLX_ASSERT(options->requests_max <= SIM_REQUESTS_MAX);
-    RLX_ASSERT(options->workers <= SIM_WORKERS_MAX);
+    RLX_ASSERT(options->workers + options->ahead <= SIM_RUNS_MAX);
     RLX_ASSERT(options->models_max <= SIM_MODELS_MAX);
     memset(daemon, 0, offsetof(sim_daemon_t, effects));
     memset(daemon->requests, 0, options->requests_max * sizeof *daemon->requests);

@@ -7,7 +7,7 @@
 #include "sim/world.h"
 
 #define SIM_REQUESTS_MAX 1024
-#define SIM_WORKERS_MAX 16
+#define SIM_RUNS_MAX 16 /* workers, and runs ahead of them */
 #define SIM_MODELS_MAX 8
 
 /* SIM_REACHED(id, text): what a scenario that uses the daemon counts. States, refusals and cancellations by state come first. */
@@ -77,7 +77,7 @@ struct sim_daemon {
     void *context;
     rlx_actor_effects_t effects;
     sim_request_t requests[SIM_REQUESTS_MAX];
-    sim_run_t runs[SIM_WORKERS_MAX];
+    sim_run_t runs[SIM_RUNS_MAX];
     sim_model_t models[SIM_MODELS_MAX];
     uint32_t open, waiting, running, touched; /* touched: ids below were used */
     uint64_t serial, submitted, armed_ns;

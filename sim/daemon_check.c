@@ -45,7 +45,7 @@ static void run(sim_daemon_t *daemon, const rlx_actor_effect_t *effect)
     sim_run_t *started = &daemon->runs[effect->run];
     uint64_t rows = 0;
 
-    if (!check(daemon, effect->run < daemon->options.workers && !started->active, "a run has a free worker", effect->run, 0) ||
+    if (!check(daemon, effect->run < daemon->options.workers + daemon->options.ahead && !started->active, "a run's number is free", effect->run, 0) ||
         !check(daemon, effect->n >= 1 && effect->n <= RLX_ACTOR_BATCH_MAX, "a run has requests", effect->run, effect->n))
         return;
     uint64_t key = daemon->requests[effect->requests[0]].key;
@@ -61,6 +61,8 @@ static void run(sim_daemon_t *daemon, const rlx_actor_effect_t *effect)
         started->requests[i] = effect->requests[i];
         sim_reach(daemon->world, SIM_REACHED_STATE_RUNNING);
     }
+    check(daemon, daemon->running < daemon->options.workers || effect->brief, "only brief runs go ahead of the workers", effect->run,
+          daemon->running);
     daemon->running++;
     sim_trace(daemon->world, "run", effect->run, effect->requests[0], effect->n, effect->alone);
     check(daemon, effect->n == 1 || key != 0, "key 0 runs by itself", effect->run, effect->n);
@@ -124,7 +126,7 @@ static void check_reason(sim_daemon_t *daemon, uint32_t request, rlx_refusal_t r
     switch (refusal) {
     case RLX_REFUSAL_QUEUE_FULL: /* `waiting` counts this one, too. */
         check(daemon, held->submitted_ns == now_ns, "a full queue is told at once", request, 0);
-        check(daemon, model->waiting > model->settings.queue_max && daemon->running == daemon->options.workers, "the queue is full",
+        check(daemon, model->waiting > model->settings.queue_max && daemon->running >= daemon->options.workers, "the queue is full",
               model->waiting, daemon->running);
         break;
     case RLX_REFUSAL_DEADLINE_PASSED:
@@ -246,7 +248,7 @@ void sim_daemon_check_books(sim_daemon_t *daemon)
         check(daemon, view.state == expected_state(&daemon->requests[i], view.state), "the state that is shown is the state", i,
               view.state);
     }
-    check(daemon, daemon->waiting == 0 || daemon->running == daemon->options.workers, "nothing waits while a worker is free",
+    check(daemon, daemon->waiting == 0 || daemon->running >= daemon->options.workers, "nothing waits while a worker is free",
           daemon->waiting, daemon->running);
     for (uint32_t i = 0; i < daemon->options.models_max; i++) {
         const sim_model_t *model = &daemon->models[i];

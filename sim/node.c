@@ -111,7 +111,7 @@ static void set_up(node_t *node, sim_world_t *world)
 {
     rlx_prng_t *prng = &world->prng;
     rlx_actor_options_t options = {.requests_max = (uint32_t)rlx_prng_between(prng, 2, 40), .models_max = 4,
-        .workers = (uint32_t)rlx_prng_between(prng, 1, 4)};
+        .workers = (uint32_t)rlx_prng_between(prng, 1, 4), .ahead = (uint32_t)rlx_prng_between(prng, 0, 6)};
 
     node->crowd = rlx_prng_chance(prng, 20);
     if (node->crowd)

@@ -15,7 +15,7 @@ typedef struct overload {
     uint32_t n_models;
     uint64_t cost_ns[SIM_MODELS_MAX], speed[SIM_MODELS_MAX], gap_ns[SIM_MODELS_MAX];
     uint64_t timer, warm_ns, end_ns;
-    uint64_t duration_ns[SIM_WORKERS_MAX];
+    uint64_t duration_ns[SIM_RUNS_MAX];
     uint64_t good_ns, refused, refused_late, asked;
 } overload_t;
 

@@ -18,11 +18,11 @@ static uint32_t buckets_for(uint32_t requests_max)
 
 static void init(rlx_actor_t *actor)
 {
-    uint32_t workers = actor->options.workers;
+    uint32_t runs = actor->options.workers + actor->options.ahead;
 
     actor->requests_free = RLX_ACTOR_NONE;
-    for (uint32_t i = 0; i < workers; i++)
-        actor->runs[i].next = i + 1 < workers ? i + 1 : RLX_ACTOR_NONE;
+    for (uint32_t i = 0; i < runs; i++)
+        actor->runs[i].next = i + 1 < runs ? i + 1 : RLX_ACTOR_NONE;
     actor->runs_free = 0;
     actor->runs_head = actor->runs_tail = actor->ending = RLX_ACTOR_NONE;
     actor->armed_ns = RLX_ACTOR_NEVER;
@@ -36,6 +36,7 @@ rlx_actor_t *rlx_actor_create(const rlx_actor_options_t *options)
     RLX_ASSERT(options->models_max >= 1);
     RLX_ASSERT(options->workers >= 1);
     RLX_ASSERT(options->workers <= RLX_ACTOR_WORKERS_MAX);
+    RLX_ASSERT(options->ahead <= RLX_ACTOR_WORKERS_MAX);
     rlx_actor_t *actor = calloc(1, sizeof *actor);
     if (actor == NULL)
         return NULL;
@@ -45,7 +46,7 @@ rlx_actor_t *rlx_actor_create(const rlx_actor_options_t *options)
     actor->groups = calloc(options->requests_max, sizeof *actor->groups);
     actor->buckets = calloc(buckets, sizeof *actor->buckets);
     actor->models = calloc(options->models_max, sizeof *actor->models);
-    actor->runs = calloc(options->workers, sizeof *actor->runs);
+    actor->runs = calloc(options->workers + options->ahead, sizeof *actor->runs);
     bool whole = actor->requests != NULL && actor->groups != NULL && actor->buckets != NULL && actor->models != NULL && actor->runs != NULL;
     whole = actor_heap_init(&actor->deadlines, options->requests_max) && whole;
     whole = actor_heap_init(&actor->ripe, options->models_max) && whole;

@@ -23,6 +23,7 @@
 #define RLX_ACTOR_NEVER UINT64_MAX
 #define RLX_ACTOR_NONE UINT32_MAX
 #define RLX_ACTOR_BATCH_MAX 64 /* requests of one run */
+#define RLX_ACTOR_BRIEF_NS 20000 /* waking a worker costs more than doing less than this on one that is awake */
 #define RLX_ACTOR_WORKERS_MAX 1024
 
 /* RLX_REQUEST_STATE(id, text) */
@@ -53,6 +54,7 @@ typedef struct rlx_actor_options {
     uint32_t requests_max; /* table; when full OPEN answers RLX_ACTOR_NONE */
     uint32_t models_max;   /* model versions known at once */
     uint32_t workers;      /* runs at once */
+    uint32_t ahead;        /* and this many more while all that run are brief: they wait for a worker that comes free at once */
 } rlx_actor_options_t;
 
 typedef struct rlx_actor_model {
@@ -90,7 +92,8 @@ typedef struct rlx_actor_event {
 } rlx_actor_event_t;
 
 typedef enum rlx_actor_effect_kind {
-    RLX_EFFECT_RUN,        /* run, requests[0..n): start on a worker. `alone`: nothing else runs or waits: use all workers */
+    RLX_EFFECT_RUN,        /* run, requests[0..n): start on a worker. `alone`: nothing else runs or waits: use all workers.
+                            * `brief`: this run and all under way are brief: one worker may do them in turn */
     RLX_EFFECT_CANCEL_RUN, /* run: every request of it is cancelled: stop at the next step */
     RLX_EFFECT_REPLY,      /* request: the answer of its run goes to the client; REPLYING */
     RLX_EFFECT_REFUSE,     /* request, refusal: tell the client; REPLYING; `wait_ns`: expected wait, for the message */
@@ -105,7 +108,7 @@ typedef struct rlx_actor_effect {
     uint32_t request, model, run;
     uint32_t requests[RLX_ACTOR_BATCH_MAX];
     uint32_t n;
-    bool alone;
+    bool alone, brief;
     rlx_refusal_t refusal;
     uint64_t wait_ns, at_ns;
 } rlx_actor_effect_t;

@@ -11,6 +11,8 @@
 #include "daemon/actor/step.h"
 #include "daemon/actor/turn.h"
 
+#define LATE_FACTOR 8 /* brief runs that wait for one another need not be done within one's time */
+
 static uint32_t take(rlx_actor_t *actor)
 {
     uint32_t index = actor->runs_free;
@@ -32,6 +34,14 @@ static void unlink_run(rlx_actor_t *actor, const actor_run_t *run)
     actor->n_running--;
 }
 
+/* One that was expected to be brief and is not counts as long. */
+bool actor_run_all_brief(const rlx_actor_t *actor, uint64_t now_ns)
+{
+    if (actor->n_long > 0)
+        return false;
+    return actor->runs_head == RLX_ACTOR_NONE || now_ns - actor->runs[actor->runs_head].start_ns < LATE_FACTOR * RLX_ACTOR_BRIEF_NS;
+}
+
 void actor_run_start(rlx_actor_t *actor, uint32_t first, uint64_t now_ns)
 {
     uint32_t model = actor->requests[first].model, index = take(actor);
@@ -46,6 +56,8 @@ void actor_run_start(rlx_actor_t *actor, uint32_t first, uint64_t now_ns)
     run->alone = actor->n_running == 1 && actor->waiting == 0;
     /* Who waits for it has taken its helpers away: on one worker, even if it is alone now. */
     run->expected_ns = actor_estimate_mean(&actor->models[model], run->cost_ns);
+    run->brief = run->expected_ns < RLX_ACTOR_BRIEF_NS;
+    actor->n_long += !run->brief;
     actor->models[model].runs++;
     actor_turn_charge(actor, model, run->expected_ns);
     for (uint32_t i = 0; i < run->n; i++) {
@@ -58,6 +70,7 @@ void actor_run_start(rlx_actor_t *actor, uint32_t first, uint64_t now_ns)
     effect->model = model;
     effect->n = run->n;
     effect->alone = run->alone;
+    effect->brief = run->brief && actor_run_all_brief(actor, now_ns);
     memcpy(effect->requests, run->requests, run->n * sizeof *run->requests);
 }
 
@@ -77,13 +90,14 @@ void actor_run_cancel(rlx_actor_t *actor, uint32_t request)
 
 void actor_run_complete(rlx_actor_t *actor, uint32_t index, uint64_t busy_ns, uint64_t now_ns)
 {
-    RLX_ASSERT(index < actor->options.workers);
+    RLX_ASSERT(index < actor->options.workers + actor->options.ahead);
     RLX_ASSERT(actor->runs[index].active);
     RLX_ASSERT(actor->ending == RLX_ACTOR_NONE);
     actor_run_t *run = &actor->runs[index];
     actor_model_t *model = &actor->models[run->model];
 
     run->active = false;
+    actor->n_long -= !run->brief;
     model->runs--;
     unlink_run(actor, run);
     actor_turn_correct(actor, run->model, run->expected_ns, busy_ns);

@@ -4,6 +4,8 @@
 
 #include "daemon/actor/state.h"
 
+/* Every run under way is brief (RLX_ACTOR_BRIEF_NS), and none is long overdue. */
+bool actor_run_all_brief(const rlx_actor_t *actor, uint64_t now_ns);
 /* Starts a run with `first` and companions on a free worker. */
 void actor_run_start(rlx_actor_t *actor, uint32_t first, uint64_t now_ns);
 /* The client of a RUNNING request is gone. */

@@ -67,7 +67,7 @@ typedef struct actor_run {
     uint32_t model;
     uint32_t prev, next; /* running ones, oldest first; free list by `next` */
     uint64_t start_ns, cost_ns, expected_ns;
-    bool alone, active;
+    bool alone, active, brief;
 } actor_run_t;
 
 struct rlx_actor {
@@ -81,6 +81,7 @@ struct rlx_actor {
     uint32_t requests_free, requests_touched; /* never used ones begin at requests_touched: their pages stay untouched */
     uint32_t groups_free, groups_touched;     /* groups_free: index + 1 */
     uint32_t runs_free, runs_head, runs_tail, n_running;
+    uint32_t n_long; /* running ones that are not brief */
     uint32_t waiting, open; /* requests: waiting; not FREE */
     uint64_t waiting_ns;    /* expected, over all models */
     actor_heap_t deadlines; /* waiting requests that have one */

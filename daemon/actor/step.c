@@ -24,7 +24,7 @@ rlx_actor_effect_t *actor_emit(rlx_actor_t *actor, rlx_actor_effect_kind_t kind)
     effect->kind = kind;
     effect->request = effect->model = effect->run = RLX_ACTOR_NONE;
     effect->n = 0;
-    effect->alone = false;
+    effect->alone = effect->brief = false;
     effect->refusal = RLX_REFUSAL_NONE;
     effect->wait_ns = effect->at_ns = 0;
     return effect;
@@ -162,12 +162,26 @@ static bool expire(rlx_actor_t *actor, uint64_t now_ns)
     return true;
 }
 
+/* Whether `request` may run beside what runs: on a free worker, or ahead of one that comes free at once. */
+static bool may_start(const rlx_actor_t *actor, uint32_t request, uint64_t now_ns)
+{
+    const actor_request_t *next = &actor->requests[request];
+
+    if (actor->n_running < actor->options.workers)
+        return true;
+    return actor_estimate_mean(&actor->models[next->model], next->cost_ns) < RLX_ACTOR_BRIEF_NS && actor_run_all_brief(actor, now_ns);
+}
+
 static bool dispatch(rlx_actor_t *actor, uint64_t now_ns)
 {
     while (actor->runs_free != RLX_ACTOR_NONE && actor->waiting > 0) {
+        if (actor->n_running >= actor->options.workers && !actor_run_all_brief(actor, now_ns))
+            return true;
         if (!actor_step_room(actor))
             return false;
         uint32_t request = actor_queue_next(actor, actor_turn_next(actor, now_ns), now_ns);
+        if (!may_start(actor, request, now_ns))
+            return true;
         rlx_refusal_t refusal = actor_admission_start(actor, request, now_ns);
         if (refusal == RLX_REFUSAL_NONE)
             actor_run_start(actor, request, now_ns);

@@ -7,8 +7,13 @@
 
 script_t *script_new(uint32_t requests_max, uint32_t workers)
 {
+    return script_new_ahead(requests_max, workers, 0);
+}
+
+script_t *script_new_ahead(uint32_t requests_max, uint32_t workers, uint32_t ahead)
+{
     script_t *script = calloc(1, sizeof *script);
-    rlx_actor_options_t options = {.requests_max = requests_max, .models_max = 8, .workers = workers};
+    rlx_actor_options_t options = {.requests_max = requests_max, .models_max = 8, .workers = workers, .ahead = ahead};
 
     assert_non_null(script);
     script->actor = rlx_actor_create(&options);
@@ -47,7 +52,7 @@ static void say_run(script_t *script, const rlx_actor_effect_t *effect)
 
     for (uint32_t i = 0; i < effect->n; i++)
         snprintf(members + strlen(members), sizeof members - strlen(members), "%s%u", i > 0 ? " " : "", effect->requests[i]);
-    say(script, "run %u [%s]%s", effect->run, members, effect->alone ? " alone" : "");
+    say(script, "run %u [%s]%s%s", effect->run, members, effect->alone ? " alone" : "", effect->brief ? " brief" : "");
 }
 
 static void say_effect(script_t *script, const rlx_actor_effect_t *effect)
@@ -116,6 +121,17 @@ uint32_t script_ask_all(script_t *script, uint32_t model, uint64_t cost, uint64_
 
     assert_int_not_equal(request, RLX_ACTOR_NONE);
     submit(script, request, cost, within, rows, key, priority);
+    return request;
+}
+
+uint32_t script_ask_brief(script_t *script, uint32_t model)
+{
+    uint32_t request = script_open(script, model);
+    rlx_actor_event_t event = {.kind = RLX_EVENT_SUBMIT, .request = request, .rows = 1, .cost_ns = RLX_ACTOR_BRIEF_NS / 2,
+        .deadline_ns = RLX_ACTOR_NEVER};
+
+    assert_int_not_equal(request, RLX_ACTOR_NONE);
+    step(script, &event);
     return request;
 }
 

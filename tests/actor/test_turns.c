@@ -152,6 +152,56 @@ static void no_request_waits_while_a_worker_is_free(void **state)
     script_free(script);
 }
 
+static void brief_runs_are_handed_over_ahead_of_the_workers(void **state)
+{
+    script_t *script = script_new_ahead(16, 1, 2);
+
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        script_ask_brief(script, 0);
+    script_expect(script, "run 0 [0] alone brief, run 1 [1] brief, run 2 [2] brief");
+    script_complete(script, 0, 0);
+    script_expect(script, "reply 0, run 0 [3] brief");
+    script_free(script);
+}
+
+static void nothing_is_handed_over_ahead_of_a_long_run(void **state)
+{
+    script_t *script = script_new_ahead(16, 2, 2);
+
+    (void)state;
+    script_ask(script, 0, 10, 0);
+    script_ask_brief(script, 0);
+    script_ask_brief(script, 0);
+    script_expect(script, "run 0 [0] alone, run 1 [1]");
+    script_complete(script, 0, 10);
+    script_expect(script, "reply 0, run 0 [2] brief");
+    script_free(script);
+}
+
+static void a_long_run_is_not_handed_over_ahead(void **state)
+{
+    script_t *script = script_new_ahead(16, 1, 2);
+
+    (void)state;
+    script_ask_brief(script, 0);
+    script_ask(script, 0, 10, 0);
+    script_expect(script, "run 0 [0] alone brief");
+    script_free(script);
+}
+
+static void nothing_is_handed_over_ahead_of_a_brief_run_that_is_overdue(void **state)
+{
+    script_t *script = script_new_ahead(16, 1, 2);
+
+    (void)state;
+    script_ask_brief(script, 0);
+    script_at(script, 5);
+    script_ask_brief(script, 0);
+    script_expect(script, "run 0 [0] alone brief");
+    script_free(script);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +214,10 @@ int main(void)
         cmocka_unit_test(what_a_run_really_took_is_what_counts),
         cmocka_unit_test(a_newcomer_does_not_stand_behind_one_that_was_charged_too_much),
         cmocka_unit_test(no_request_waits_while_a_worker_is_free),
+        cmocka_unit_test(brief_runs_are_handed_over_ahead_of_the_workers),
+        cmocka_unit_test(nothing_is_handed_over_ahead_of_a_long_run),
+        cmocka_unit_test(a_long_run_is_not_handed_over_ahead),
+        cmocka_unit_test(nothing_is_handed_over_ahead_of_a_brief_run_that_is_overdue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
