@@ -25,7 +25,7 @@ typedef struct probe {
     double gflops, gbytes;
 } probe_t;
 
-static volatile float sink; /* keeps the loops alive */
+static _Thread_local volatile float sink; /* keeps the loops alive */
 
 __attribute__((target("avx512f"))) static double fma_512(void)
 {

@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         abort();
     rlx_text_init(&text, 64 << 20);
     rlx_profile_data_add(&text, &profile);
-    json = json_loadb(text.data, text.bytes, 0, NULL);
+    json = json_loadb(text.data, text.bytes, JSON_DECODE_INT_AS_REAL, NULL);
     if (text.full || json == NULL)
         abort();
     json_decref(json);
