@@ -96,7 +96,8 @@ void rlx_infer_abandon(rlx_infer_t *infer, rlx_abandon_t why);
 void rlx_infer_cancel(rlx_infer_t *infer);
 void rlx_infer_release(rlx_infer_t *infer);
 
-/* A request that could not even begin (unparsable, unknown model...): one more failure in the statistics, by reason. */
+/* A request that could not be read up to its model: one more failure in the statistics. (rlx_infer_begin counts its own failures, an
+ * unknown model too.) */
 void rlx_infer_count_malformed(rlx_node_t *node);
 
 /* Types by their wire names: "FP32" and the like. NONE when unknown ("BYTES" is not supported by any model). */

@@ -180,16 +180,19 @@ static rlx_status_t bounds_check(const rlx_infer_plan_t *plan, rlx_diag_t *diag)
     return RLX_OK;
 }
 
-/* Checks that need no memory. On failure the model's statistics have one failure more. */
+/* Checks that need no memory. On failure the model's statistics have one failure more, or the node's where no model is meant. That the
+ * node drains is told at open, where it is counted; here only when the name says nothing any more. */
 rlx_status_t rlx_infer_check(rlx_node_t *node, const rlx_infer_head_t *head, rlx_infer_plan_t *out_plan, rlx_diag_t *diag)
 {
     rlx_status_t status;
 
     out_plan->head = head;
     out_plan->in_slot = 0;
-    if (node->draining)
-        return rlx_fail(diag, RLX_E_DRAINING, "the server is stopping and takes no new requests");
-    RLX_TRY(rlx_models_find(node->models, head->model, head->version, &out_plan->served, diag));
+    status = rlx_models_find(node->models, head->model, head->version, &out_plan->served, diag);
+    if (status != RLX_OK) {
+        rlx_infer_count_malformed(node);
+        return node->draining ? rlx_fail(diag, RLX_E_DRAINING, "the server is stopping and takes no new requests") : status;
+    }
     if (head->n_inputs > RLX_INFER_PORTS_MAX || head->n_outputs > RLX_INFER_PORTS_MAX)
         status = rlx_fail(diag, RLX_E_REQUEST_MALFORMED, "a request has at most %d inputs and outputs", RLX_INFER_PORTS_MAX);
     else if ((status = inputs_match(out_plan, diag)) == RLX_OK && (status = outputs_match(out_plan, diag)) == RLX_OK)

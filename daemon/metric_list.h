@@ -14,7 +14,7 @@ RLX_METRIC(OPENED, COUNTER, "rlx_requests_opened_total", "requests that got a pl
 RLX_METRIC(SUBMITTED, COUNTER, "rlx_requests_submitted_total", "requests whose bytes were all there")
 RLX_METRIC(REPLIED, COUNTER, "rlx_requests_replied_total", "answers that left")
 RLX_METRIC(REFUSED, COUNTER, "rlx_requests_refused_total", "requests that were not run, by reason")
-RLX_METRIC(MALFORMED, COUNTER, "rlx_requests_malformed_total", "requests that named no model")
+RLX_METRIC(MALFORMED, COUNTER, "rlx_requests_malformed_total", "requests that named no model that is served, or could not be read that far")
 RLX_METRIC(HELD, GAUGE, "rlx_request_memory_bytes", "memory that requests hold")
 RLX_METRIC(HELD_MAX, GAUGE, "rlx_request_memory_limit_bytes", "memory that requests may hold")
 RLX_METRIC(RUNS, COUNTER, "rlx_runs_total", "runs that ended")

@@ -1,0 +1,12 @@
+#!/usr/bin/env python3
+"""The finished daemon under load, change and abuse. Words choose tests by name; --all runs them at full size. See the *_test.py beside."""
+import importlib
+import pathlib
+import sys
+
+import suite
+
+for path in sorted(pathlib.Path(__file__).parent.glob("*_test.py")):
+    if path.stem != "serving_test":
+        importlib.import_module(path.stem)
+sys.exit(suite.run())
