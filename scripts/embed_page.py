@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Joins page.html with its style and script and writes it as C: two strings, before and after the data: embed_page.py NAME OUTPUT HTML CSS JS.
+"""Joins page.html with its style and script and writes it as C: two strings, before and after the data: embed_page.py NAME OUTPUT HTML CSS JS...
+The scripts are joined in one scope.
 The page says @STYLE@, @SCRIPT@ and @DATA@ where they go."""
 import pathlib
 import sys
@@ -17,8 +18,9 @@ def literal(text):
 
 
 def main():
-    name, output, html, css, js = sys.argv[1:]
-    page, style, script = (pathlib.Path(path).read_text(encoding="utf-8") for path in (html, css, js))
+    name, output, *paths = sys.argv[1:]
+    page, style, *scripts = (pathlib.Path(path).read_text(encoding="utf-8") for path in paths)
+    script = '"use strict";\n(() => {\n' + "".join(scripts) + "})();\n"
     assert "</" not in style, "a style must not end itself"
     assert "</script" not in script.lower(), "a script must not end itself"
     page = page.replace("@STYLE@", style).replace("@SCRIPT@", script)

@@ -8,7 +8,9 @@
 #include "trace/ring.h"
 #include "trace/trace.h"
 
-typedef enum rlx_record_kind { RLX_RECORD_STEP = 1, RLX_RECORD_PART, RLX_RECORD_RUN, RLX_RECORD_REQUEST, RLX_RECORD_COUNTER, RLX_RECORD_TURN } rlx_record_kind_t;
+typedef enum rlx_record_kind {
+    RLX_RECORD_STEP = 1, RLX_RECORD_PART, RLX_RECORD_RUN, RLX_RECORD_REQUEST, RLX_RECORD_COUNTER, RLX_RECORD_TURN
+} rlx_record_kind_t;
 
 typedef struct rlx_record_step {
     rlx_ring_head_t head;

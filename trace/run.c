@@ -50,7 +50,8 @@ static void step_tell(void *context, const rlx_step_seen_t *seen)
         return;
     *record = (rlx_record_step_t){.head = record->head, .track = run->track->id, .step = seen->step, .model = run->model,
                                   .run = run->number, .begin_ns = seen->begin_ns, .end_ns = seen->end_ns, .busy_ns = busy_ns,
-                                  .cost_ns = seen->cost_ns, .tiles = seen->tiles, .team = (uint32_t)(there > (int)workers ? there : (int)workers), .workers = workers};
+                                  .cost_ns = seen->cost_ns, .tiles = seen->tiles,
+                                  .team = (uint32_t)(there > (int)workers ? there : (int)workers), .workers = workers};
     step_costs(seen, rlx_plan_program(seen->plan), record);
     rlx_ring_commit(&run->track->ring);
 }

@@ -120,8 +120,8 @@ static const char *end_fact(rlx_profile_t *profile, const json_t *args)
     (void)count_of(args, "dropped_full", &full);
     profile->dropped = ring + full;
     if (profile->dropped > 0)
-        snprintf(profile->note, sizeof profile->note, "%.0f events are missing: %.0f did not fit the bound of the file, %.0f came faster than they could be written.",
-                 profile->dropped, full, ring);
+        snprintf(profile->note, sizeof profile->note, "%.0f events are missing: %.0f did not fit the bound of the file, %.0f came faster than "
+                 "they could be written.", profile->dropped, full, ring);
     return NULL;
 }
 
@@ -224,10 +224,8 @@ static const char *span_take(rlx_profile_t *profile, const json_t *event, const 
     if (!time_of(event, "ts", &span.begin) || !time_of(event, "dur", &span.duration) || !count_of(event, "tid", &track) || track > TRACK_MAX)
         return "a span lacks ts, dur or tid";
     span.track = (uint32_t)track;
-    if (span.kind == RLX_SPAN_STEP || span.kind == RLX_SPAN_HELP)
-        span.of = step_row(profile, event, args);
-    else if (span.kind == RLX_SPAN_RUN)
-        span.of = model_row(profile, args);
+    if (span.kind != RLX_SPAN_TURN)
+        span.of = span.kind == RLX_SPAN_RUN ? model_row(profile, args) : step_row(profile, event, args);
     if (span.of == RLX_NO_ROW)
         return "a span does not say of which model and step it is";
     if (span.kind == RLX_SPAN_STEP)
@@ -371,9 +369,9 @@ static int span_compare(const void *a, const void *b)
 
 static int request_compare(const void *a, const void *b)
 {
-    const rlx_profile_request_t *x = a, *y = b;
+    uint64_t x = ((const rlx_profile_request_t *)a)->begin, y = ((const rlx_profile_request_t *)b)->begin;
 
-    return (x->begin > y->begin) - (x->begin < y->begin);
+    return (x > y) - (x < y);
 }
 
 static int point_compare(const void *a, const void *b)

@@ -1,4 +1,4 @@
-/* The page: a template (page.html, page.css, page.js, joined when RLX is built) with the profile as JSON inside. It refers to nothing outside
+/* The page: a template (page.html, page.css and scripts, joined when RLX is built) with the profile as JSON inside. It refers to nothing outside
  * itself. Every text is escaped for JSON inside HTML (trace/json.h). */
 #include <inttypes.h>
 #include <math.h>
@@ -44,7 +44,8 @@ static void work_add(rlx_text_t *out, const rlx_profile_work_t *work)
 {
     double n = work->count > 0 ? (double)work->count : 1;
 
-    rlx_text_printf(out, "\"count\":%" PRIu64 ",\"ns\":%.0f,\"flops\":%.0f,\"bytes\":%.0f,\"tiles\":%.3g,\"team\":%.3g,\"longest\":%.0f,\"peak\":%.5g,\"rate\":%.5g",
+    rlx_text_printf(out, "\"count\":%" PRIu64 ",\"ns\":%.0f,\"flops\":%.0f,\"bytes\":%.0f,\"tiles\":%.3g,\"team\":%.3g,\"longest\":%.0f,"
+                    "\"peak\":%.5g,\"rate\":%.5g",
                     work->count, sane(work->ns), sane(work->flops), sane(work->bytes), sane(work->tiles / n), sane(work->team / work->ns),
                     sane(work->longest), sane(work->peak_gflop / work->ns * 1e9), sane(work->peak_gbyte / work->ns * 1e9));
 }

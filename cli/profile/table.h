@@ -15,7 +15,8 @@
         uint32_t n, room; \
     }
 /* A new zeroed row at the end, or NULL. */
-#define RLX_TABLE_ADD(table) (rlx_table_grow((void **)&(table)->row, (table)->n, &(table)->room, sizeof *(table)->row) ? &(table)->row[(table)->n++] : NULL)
+#define RLX_TABLE_ADD(table) \
+    (rlx_table_grow((void **)&(table)->row, (table)->n, &(table)->room, sizeof *(table)->row) ? &(table)->row[(table)->n++] : NULL)
 bool rlx_table_grow(void **rows, uint32_t n, uint32_t *room, size_t row_bytes);
 
 /* From a 64-bit key to a row number. */
