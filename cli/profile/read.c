@@ -9,6 +9,8 @@
 #include "base/file.h"
 #include "cli/profile/event.h"
 
+#define CHARACTER_MAX 6 /* bytes of one: \u1234 */
+
 typedef struct reader {
     const char *data;
     size_t bytes, at;
@@ -39,7 +41,9 @@ static json_t *value_read(reader_t *reader, bool *out_cut, char *why, size_t why
     json_error_t error;
     json_t *value = json_loadb(reader->data + reader->at, reader->bytes - reader->at, JSON_DISABLE_EOF_CHECK, &error);
 
-    *out_cut = value == NULL && json_error_code(&error) == json_error_premature_end_of_input;
+    /* A file that is cut inside a number or a character ends in what looks like a wrong one. */
+    *out_cut = value == NULL && (json_error_code(&error) == json_error_premature_end_of_input ||
+                                 reader->at + (size_t)error.position + CHARACTER_MAX >= reader->bytes);
     if (value == NULL) {
         reader->line += (uint64_t)(error.line > 1 ? error.line - 1 : 0);
         snprintf(why, why_bytes, "%s", error.text);
