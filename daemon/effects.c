@@ -34,6 +34,7 @@ static void run_start(rlx_node_t *node, const rlx_actor_effect_t *effect)
         job->slots[i] = infer->slot;
         job->rows[i] = infer->slot->inputs != NULL && infer->slot->inputs[0].tensor.rank > 0 ? infer->slot->inputs[0].tensor.dims[0] : 1;
     }
+    node->run_end_ns = rlx_clock_ns() + effect->expected_ns;
     rlx_pool_submit(node->pool, job);
 }
 
@@ -84,7 +85,7 @@ static void request_reply(rlx_infer_t *infer)
 }
 
 /* Sets the timer unless it rings earlier anyway: an early ring only makes the actor name its time again. */
-static void timer_arm(rlx_node_t *node, uint64_t at_ns)
+void rlx_node_timer_arm(rlx_node_t *node, uint64_t at_ns)
 {
     struct itimerspec when = {0};
 
@@ -115,7 +116,7 @@ static void effect_apply(rlx_node_t *node, const rlx_actor_effect_t *effect)
     case RLX_EFFECT_REPLY: request_reply(&node->requests[effect->request]); break;
     case RLX_EFFECT_REFUSE: request_refuse(&node->requests[effect->request], effect); break;
     case RLX_EFFECT_FREE: rlx_infer_free(&node->requests[effect->request]); break;
-    case RLX_EFFECT_ARM: timer_arm(node, effect->at_ns); break;
+    case RLX_EFFECT_ARM: rlx_node_timer_arm(node, effect->at_ns); break;
     case RLX_EFFECT_MODEL_FREE: model_free(node, effect->model); break;
     case RLX_EFFECT_DRAINED:
         node->drained = true;

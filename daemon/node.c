@@ -13,6 +13,8 @@
 
 #define PROGRESS_NS (UINT64_C(60) * 1000000000)
 
+#define SPIN_BEFORE_NS 40000
+
 /* A model version is about to serve: it gets the lowest free number. */
 static rlx_status_t served_add(void *context, rlx_served_t *served, rlx_diag_t *diag)
 {
@@ -185,12 +187,17 @@ void rlx_node_drain(rlx_node_t *node, void (*done)(void *context), void *context
     rlx_node_event(node, &event);
 }
 
+/* A run that is alone is waited for by spinning, but only towards its expected end: the timer wakes the loop shortly before. */
 void rlx_node_spin(rlx_node_t *node, bool (*poll)(void *context), void *context)
 {
     rlx_actor_view_t view;
 
     rlx_actor_look(node->actor, &view);
-    if (view.runs == 1 && view.in_state[RLX_REQUEST_RUNNING] == 1 && view.in_state[RLX_REQUEST_RECEIVING] == 0)
+    if (view.runs != 1 || view.in_state[RLX_REQUEST_RUNNING] != 1 || view.in_state[RLX_REQUEST_RECEIVING] != 0)
+        return;
+    if (rlx_clock_ns() + SPIN_BEFORE_NS < node->run_end_ns)
+        rlx_node_timer_arm(node, node->run_end_ns - SPIN_BEFORE_NS);
+    else
         rlx_pool_spin(node->pool, poll, context);
 }
 

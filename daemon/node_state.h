@@ -68,6 +68,7 @@ struct rlx_node {
     int timer_fd;
     uv_poll_t timer;
     uint64_t armed_ns;            /* RLX_ACTOR_NEVER: not armed */
+    uint64_t run_end_ns;          /* when the latest run is expected to end */
     uint64_t held_bytes;          /* of all requests between begin and FREE */
     uint64_t malformed;           /* requests that named no model */
     rlx_node_copies_t copies;
@@ -83,6 +84,7 @@ struct rlx_node {
 
 /* daemon/effects.c: hands an event to the actor and applies what it decides. `event->request` is set by OPEN. */
 void rlx_node_event(rlx_node_t *node, rlx_actor_event_t *event);
+void rlx_node_timer_arm(rlx_node_t *node, uint64_t at_ns);
 /* A worker finished a run. */
 void rlx_node_completed(void *context, rlx_job_t *job);
 /* daemon/binding.c */

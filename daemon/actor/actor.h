@@ -93,7 +93,8 @@ typedef struct rlx_actor_event {
 
 typedef enum rlx_actor_effect_kind {
     RLX_EFFECT_RUN,        /* run, requests[0..n): start on a worker. `alone`: nothing else runs or waits: use all workers.
-                            * `brief`: this run and all under way are brief: one worker may do them in turn */
+                            * `brief`: this run and all under way are brief: one worker may do them in turn.
+                            * `expected_ns`: how long it will take */
     RLX_EFFECT_CANCEL_RUN, /* run: every request of it is cancelled: stop at the next step */
     RLX_EFFECT_REPLY,      /* request: the answer of its run goes to the client; REPLYING */
     RLX_EFFECT_REFUSE,     /* request, refusal: tell the client; REPLYING; `wait_ns`: expected wait, for the message */
@@ -110,7 +111,7 @@ typedef struct rlx_actor_effect {
     uint32_t n;
     bool alone, brief;
     rlx_refusal_t refusal;
-    uint64_t wait_ns, at_ns;
+    uint64_t wait_ns, at_ns, expected_ns;
 } rlx_actor_effect_t;
 
 /* Grows never: a step emits at most what fits, and the actor is called again while `more` is set. Effects are applied in order. */

@@ -68,6 +68,7 @@ void actor_run_start(rlx_actor_t *actor, uint32_t first, uint64_t now_ns)
         actor->view.batched_requests += run->n;
     effect->run = index;
     effect->model = model;
+    effect->expected_ns = run->alone ? actor_estimate_alone(&actor->models[model], run->cost_ns, actor->options.workers) : run->expected_ns;
     effect->n = run->n;
     effect->alone = run->alone;
     effect->brief = run->brief && actor_run_all_brief(actor, now_ns);

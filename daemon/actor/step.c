@@ -26,7 +26,7 @@ rlx_actor_effect_t *actor_emit(rlx_actor_t *actor, rlx_actor_effect_kind_t kind)
     effect->n = 0;
     effect->alone = effect->brief = false;
     effect->refusal = RLX_REFUSAL_NONE;
-    effect->wait_ns = effect->at_ns = 0;
+    effect->wait_ns = effect->at_ns = effect->expected_ns = 0;
     return effect;
 }
 
