@@ -100,8 +100,4 @@ void rlx_infer_release(rlx_infer_t *infer);
  * unknown model too.) */
 void rlx_infer_count_malformed(rlx_node_t *node);
 
-/* Types by their wire names: "FP32" and the like. NONE when unknown ("BYTES" is not supported by any model). */
-rlx_dtype_t rlx_infer_datatype_parse(const char *name);
-const char *rlx_infer_datatype_name(rlx_dtype_t dtype);
-
 #endif

@@ -7,24 +7,7 @@
 #include <string.h>
 
 #include "daemon/node_state.h"
-
-rlx_dtype_t rlx_infer_datatype_parse(const char *name)
-{
-    for (int dtype = 1; dtype < RLX_DTYPE_COUNT; dtype++)
-        if (strcmp(name, rlx_infer_datatype_name((rlx_dtype_t)dtype)) == 0)
-            return (rlx_dtype_t)dtype;
-    return RLX_DTYPE_NONE;
-}
-
-const char *rlx_infer_datatype_name(rlx_dtype_t dtype)
-{
-    static const char *const names[RLX_DTYPE_COUNT] = {
-        [RLX_F32] = "FP32", [RLX_F64] = "FP64", [RLX_F16] = "FP16", [RLX_BF16] = "BF16", [RLX_I8] = "INT8", [RLX_I16] = "INT16", [RLX_I32] = "INT32",
-        [RLX_I64] = "INT64", [RLX_U8] = "UINT8", [RLX_U16] = "UINT16", [RLX_U32] = "UINT32", [RLX_U64] = "UINT64", [RLX_BOOL] = "BOOL",
-    };
-
-    return dtype > RLX_DTYPE_NONE && dtype < RLX_DTYPE_COUNT ? names[dtype] : "INVALID";
-}
+#include "rpc/datatype.h"
 
 /* "a, b, c" for messages: the names of a model's ports. */
 static const char *ports_list(const rlx_served_port_t *ports, int n, char *buffer, size_t bytes)
@@ -64,13 +47,13 @@ static rlx_status_t input_check(rlx_infer_plan_t *plan, int index, rlx_diag_t *d
 {
     const rlx_infer_input_t *input = &plan->head->inputs[index];
     const rlx_served_port_t *port = &plan->served->inputs[plan->input_of[index]];
-    rlx_dtype_t dtype = rlx_infer_datatype_parse(input->datatype);
+    rlx_dtype_t dtype = rlx_datatype_parse(input->datatype);
     char have[192], want[192];
     int64_t count;
 
     if (dtype != port->dtype)
         return rlx_fail(diag, RLX_E_INPUT_DTYPE, "input '%s' of model '%s' is %s, the request has '%.32s'", port->name, plan->served->name,
-                        rlx_infer_datatype_name(port->dtype), input->datatype);
+                        rlx_datatype_name(port->dtype), input->datatype);
     dims_text(port->dims, port->rank, want, sizeof want);
     dims_text(input->dims, input->rank, have, sizeof have);
     if (input->rank != port->rank)

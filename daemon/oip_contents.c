@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "daemon/infer.h"
+#include "rpc/datatype.h"
 
 /* By kind: name, bytes of one value in the stage, and whether it is a varint on the wire. */
 static const struct {
@@ -131,7 +132,7 @@ static rlx_status_t narrow(const rlx_oip_contents_t *contents, const char *from,
         value = contents->kind == RLX_OIP_INT ? (int32_t)bits : (int64_t)bits;
         if (value < types[dtype].min || value > types[dtype].max)
             return rlx_fail(diag, RLX_E_INPUT_VALUE, "input '%s': value %" PRId64 " at %" PRIu64 " does not fit %s", input, value, i,
-                            rlx_infer_datatype_name(dtype));
+                            rlx_datatype_name(dtype));
         memcpy(to + size * i, &bits, size); /* the low bytes: two's complement, little-endian */
     }
     return RLX_OK;
@@ -146,9 +147,9 @@ rlx_status_t rlx_oip_contents_convert(const rlx_oip_contents_t *contents, const 
     RLX_ASSERT(size > 0);
     if (wanted == RLX_OIP_NOTHING)
         return rlx_fail(diag, RLX_E_INPUT_DTYPE, "input '%s': %s has no typed contents; send it in raw_input_contents", input,
-                        rlx_infer_datatype_name(dtype));
+                        rlx_datatype_name(dtype));
     if (contents->kind != wanted)
-        return rlx_fail(diag, RLX_E_INPUT_DTYPE, "input '%s' is %s and has %s, needs %s", input, rlx_infer_datatype_name(dtype),
+        return rlx_fail(diag, RLX_E_INPUT_DTYPE, "input '%s' is %s and has %s, needs %s", input, rlx_datatype_name(dtype),
                         kinds[contents->kind].name, kinds[wanted].name);
     if (contents->count != bytes / size)
         return rlx_fail(diag, RLX_E_INPUT_SHAPE, "input '%s' has %" PRIu64 " values in %s, its shape needs %" PRIu64, input,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "proto/wire.h"
+#include "rpc/datatype.h"
 
 #define INLINE_BYTES 1024 /* smaller tensors are copied beside their length: that is cheaper than a slice */
 
@@ -56,7 +57,7 @@ static void output_encode(rlx_text_t *out, const rlx_infer_answer_output_t *outp
     size_t at = rlx_wire_open(out, 5);
 
     rlx_wire_string(out, 1, output->name);
-    rlx_wire_string(out, 2, rlx_infer_datatype_name(output->tensor.dtype));
+    rlx_wire_string(out, 2, rlx_datatype_name(output->tensor.dtype));
     rlx_wire_int64s(out, 3, output->tensor.dims, output->tensor.rank);
     if (output->place.region != NULL) {
         parameter_string(out, 4, "shared_memory_region", output->place.region);

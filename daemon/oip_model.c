@@ -4,6 +4,7 @@
 #include "daemon/oip_handlers.h"
 #include "proto/oip.pb-c.h"
 #include "proto/wire.h"
+#include "rpc/datatype.h"
 
 /* Finds the model that `name` and `version` ask for, or refuses the call. */
 static rlx_served_t *model_find(rlx_oip_unary_t *unary, const char *name, const char *version)
@@ -44,7 +45,7 @@ static void port_metadata(rlx_text_t *out, uint32_t field, const rlx_served_port
     size_t at = rlx_wire_open(out, field);
 
     rlx_wire_string(out, 1, port->name);
-    rlx_wire_string(out, 2, rlx_infer_datatype_name(port->dtype));
+    rlx_wire_string(out, 2, rlx_datatype_name(port->dtype));
     rlx_wire_int64s(out, 3, port->dims, port->rank);
     rlx_wire_close(out, at);
 }

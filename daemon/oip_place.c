@@ -5,6 +5,7 @@
 #include "base/assert.h"
 #include "daemon/node.h"
 #include "daemon/oip_decode_parts.h"
+#include "rpc/datatype.h"
 
 #define REFUSE(decoder, diag, ...) ((decoder)->malformed = true, rlx_fail(diag, RLX_E_REQUEST_MALFORMED, __VA_ARGS__))
 
@@ -198,7 +199,7 @@ static rlx_status_t typed_convert(rlx_oip_decoder_t *decoder, rlx_diag_t *diag)
             continue;
         if (port->contents.kind == RLX_OIP_NOTHING)
             return data_missing(decoder, i, diag);
-        status = rlx_oip_contents_convert(&port->contents, &decoder->stage, rlx_infer_datatype_parse(decoder->head_inputs[i].datatype), to,
+        status = rlx_oip_contents_convert(&port->contents, &decoder->stage, rlx_datatype_parse(decoder->head_inputs[i].datatype), to,
                                           bytes, input_name(decoder, i), diag);
         decoder->malformed |= status != RLX_OK;
         RLX_TRY(status);

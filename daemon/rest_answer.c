@@ -5,6 +5,7 @@
 
 #include "daemon/json_number.h"
 #include "daemon/rest_request.h"
+#include "rpc/datatype.h"
 
 #define ELEMENTS_PIECE 8192
 
@@ -41,7 +42,7 @@ static void output_head(rlx_rest_infer_t *request, const rlx_infer_answer_output
 
     rlx_json_open(json, NULL, '{');
     rlx_json_string(json, "name", output->name);
-    rlx_json_string(json, "datatype", rlx_infer_datatype_name(output->tensor.dtype));
+    rlx_json_string(json, "datatype", rlx_datatype_name(output->tensor.dtype));
     rlx_json_open(json, "shape", '[');
     for (int i = 0; i < output->tensor.rank; i++)
         rlx_json_signed(json, NULL, output->tensor.dims[i]);

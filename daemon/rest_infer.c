@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "daemon/rest_request.h"
+#include "rpc/datatype.h"
 
 #define KEPT_MAX 32
 #define TEXT_KEPT_MAX ((size_t)64 << 10)
@@ -127,7 +128,7 @@ static rlx_status_t data_step(rlx_rest_infer_t *request, void *to, bool *out_end
     const rlx_json_cut_t *cut = &request->scan.cuts[request->sources[request->filling].cut];
 
     if (!request->reading) {
-        rlx_tensor_t tensor = {.dtype = rlx_infer_datatype_parse(input->datatype), .rank = input->rank, .data = to};
+        rlx_tensor_t tensor = {.dtype = rlx_datatype_parse(input->datatype), .rank = input->rank, .data = to};
 
         memcpy(tensor.dims, input->dims, sizeof tensor.dims);
         rlx_json_data_init(&request->data, cut->begin, cut->end, &tensor);

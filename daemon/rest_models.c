@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "rpc/datatype.h"
+
 /* The model of the path; answers and returns NULL when there is none. */
 static rlx_served_t *model_find(rlx_rest_t *rest, rlx_http_exchange_t *exchange, const rlx_rest_path_t *path)
 {
@@ -21,7 +23,7 @@ static void ports_write(rlx_json_t *json, const char *key, const rlx_served_port
     for (int i = 0; i < n_ports; i++) {
         rlx_json_open(json, NULL, '{');
         rlx_json_string(json, "name", ports[i].name);
-        rlx_json_string(json, "datatype", rlx_infer_datatype_name(ports[i].dtype));
+        rlx_json_string(json, "datatype", rlx_datatype_name(ports[i].dtype));
         rlx_json_open(json, "shape", '[');
         for (int axis = 0; axis < ports[i].rank; axis++)
             rlx_json_signed(json, NULL, ports[i].dims[axis]);
@@ -84,7 +86,7 @@ static void config_ports(rlx_json_t *json, const char *key, const rlx_served_por
     for (int i = 0; i < n_ports; i++) {
         char type[32] = "TYPE_";
 
-        strncat(type, rlx_infer_datatype_name(ports[i].dtype), sizeof type - 6);
+        strncat(type, rlx_datatype_name(ports[i].dtype), sizeof type - 6);
         rlx_json_open(json, NULL, '{');
         rlx_json_string(json, "name", ports[i].name);
         rlx_json_string(json, "data_type", type);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpc/datatype.h"
+
 #define HEADER "Inference-Header-Content-Length"
 #define MALFORMED(diag, ...) rlx_fail(diag, RLX_E_REQUEST_MALFORMED, __VA_ARGS__)
 
@@ -152,7 +154,7 @@ static rlx_status_t input_get(rlx_rest_infer_t *request, json_t *object, int ind
         return MALFORMED(diag, "it is no object");
     RLX_TRY(string_get(object, "name", true, &input->name, diag));
     RLX_TRY(string_get(object, "datatype", true, &input->datatype, diag));
-    if (rlx_infer_datatype_parse(input->datatype) == RLX_DTYPE_NONE)
+    if (rlx_datatype_parse(input->datatype) == RLX_DTYPE_NONE)
         return MALFORMED(diag, "the datatype '%.32s' is unknown, or no model has it", input->datatype);
     RLX_TRY(shape_get(object, input, diag));
     RLX_TRY(parameters_get(object, &parameters, diag));
@@ -293,7 +295,7 @@ rlx_status_t rlx_rest_head_raw(rlx_rest_infer_t *request, rlx_diag_t *diag)
     if (served->n_inputs != 1)
         return MALFORMED(diag, "the body is one raw tensor (" HEADER ": 0), the model has %d inputs", served->n_inputs);
     request->inputs[0] = (rlx_infer_input_t){.name = served->inputs[0].name,
-                                             .datatype = rlx_infer_datatype_name(served->inputs[0].dtype),
+                                             .datatype = rlx_datatype_name(served->inputs[0].dtype),
                                              .rank = served->inputs[0].rank,
                                              .bytes_given = request->body_bytes};
     request->sources[0] = (rlx_rest_source_t){.cut = -1, .bytes = request->body};

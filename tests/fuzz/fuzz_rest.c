@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "daemon/rest_request.h"
+#include "rpc/datatype.h"
 
 #define INPUT_BYTES_MAX ((uint64_t)1 << 20)
 
@@ -101,21 +102,6 @@ rlx_status_t rlx_models_find(rlx_models_t *models, const char *name, const char 
 }
 void rlx_infer_count_malformed(rlx_node_t *node) { (void)node; }
 
-rlx_dtype_t rlx_infer_datatype_parse(const char *name)
-{
-    for (int i = 1; i < RLX_DTYPE_COUNT; i++)
-        if (strcmp(name, rlx_infer_datatype_name((rlx_dtype_t)i)) == 0)
-            return (rlx_dtype_t)i;
-    return RLX_DTYPE_NONE;
-}
-const char *rlx_infer_datatype_name(rlx_dtype_t dtype)
-{
-    static const char *const names[RLX_DTYPE_COUNT] = {"",      "FP32",  "FP64",  "FP16",   "BF16",   "INT8",   "INT16",
-                                                       "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64", "BOOL"};
-
-    return names[dtype];
-}
-
 static void infer_free(rlx_infer_t *infer)
 {
     for (int i = 0; i < infer->n; i++)
@@ -140,7 +126,7 @@ rlx_status_t rlx_infer_begin(rlx_node_t *node, const rlx_infer_head_t *head, rlx
         rlx_infer_answer_output_t *output = &infer->outputs[i];
         int64_t count;
 
-        *output = (rlx_infer_answer_output_t){.name = "y", .tensor = {.dtype = rlx_infer_datatype_parse(input->datatype), .rank = input->rank}};
+        *output = (rlx_infer_answer_output_t){.name = "y", .tensor = {.dtype = rlx_datatype_parse(input->datatype), .rank = input->rank}};
         memcpy(output->tensor.dims, input->dims, sizeof input->dims);
         if (!rlx_dims_count(input->dims, input->rank, &count) || count > (int64_t)INPUT_BYTES_MAX / 8 || input->place.region != NULL)
             goto fail;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpc/datatype.h"
+
 rlx_double_t rlx_double;
 static rlx_node_copies_t copies;
 
@@ -20,31 +22,6 @@ rlx_node_copies_t *rlx_node_copies(rlx_node_t *node)
 {
     (void)node;
     return &copies;
-}
-
-static const struct {
-    const char *name;
-    rlx_dtype_t dtype;
-} types[] = {
-    {"BOOL", RLX_BOOL}, {"INT8", RLX_I8},    {"INT16", RLX_I16},  {"INT32", RLX_I32},  {"INT64", RLX_I64},
-    {"UINT8", RLX_U8},  {"UINT16", RLX_U16}, {"UINT32", RLX_U32}, {"UINT64", RLX_U64}, {"FP16", RLX_F16},
-    {"FP32", RLX_F32},  {"FP64", RLX_F64},   {"BF16", RLX_BF16},
-};
-
-rlx_dtype_t rlx_infer_datatype_parse(const char *name)
-{
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(types[i].name, name) == 0)
-            return types[i].dtype;
-    return RLX_DTYPE_NONE;
-}
-
-const char *rlx_infer_datatype_name(rlx_dtype_t dtype)
-{
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (types[i].dtype == dtype)
-            return types[i].name;
-    return "";
 }
 
 void rlx_infer_count_malformed(rlx_node_t *node)
@@ -91,7 +68,7 @@ rlx_status_t rlx_infer_begin(rlx_node_t *node, const rlx_infer_head_t *head, rlx
         return rlx_fail(diag, RLX_E_MODEL_UNKNOWN, "no model 'missing'");
     }
     for (int i = 0; i < head->n_inputs; i++) {
-        rlx_dtype_t dtype = rlx_infer_datatype_parse(head->inputs[i].datatype);
+        rlx_dtype_t dtype = rlx_datatype_parse(head->inputs[i].datatype);
         int64_t count = 0, bytes = 0;
 
         infer->inputs[i] = head->inputs[i];
