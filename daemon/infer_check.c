@@ -9,6 +9,8 @@
 #include "daemon/node_state.h"
 #include "rpc/datatype.h"
 
+_Static_assert(RLX_MODEL_PORTS_MAX <= RLX_INFER_PORTS_MAX, "a request can name every port of every model");
+
 /* "a, b, c" for messages: the names of a model's ports. */
 static const char *ports_list(const rlx_served_port_t *ports, int n, char *buffer, size_t bytes)
 {

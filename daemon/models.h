@@ -20,6 +20,8 @@
 #include "exec/executor.h"
 
 #define RLX_MODEL_NAME_MAX 128 /* bytes with the NUL; letters, digits, "._-" and '/' inside; else refused */
+#define RLX_MODEL_PORTS_MAX 256 /* inputs; outputs. Else refused */
+#define RLX_MODELS_SERVED_MAX 1024 /* versions that serve at once, of all models. One more is refused: RLX-1620 */
 
 /* Nanosecond durations and how many. */
 typedef struct rlx_duration {

@@ -7,7 +7,6 @@
 
 #include "base/digest.h"
 #include "base/file.h"
-#include "daemon/infer.h"
 #include "daemon/models_inside.h"
 #include "exec/load.h"
 
@@ -179,9 +178,9 @@ static rlx_status_t served_fill(const rlx_load_context_t *context, rlx_served_bo
     RLX_TRY(signer_check(context, box->bundle, diag));
     if (program->regions.count != 1)
         return rlx_fail(diag, RLX_E_SHAPE_UNKNOWN, "the model has extents that depend on computed data: such models are not served");
-    if (program->inputs.count > RLX_INFER_PORTS_MAX || program->outputs.count > RLX_INFER_PORTS_MAX)
+    if (program->inputs.count > RLX_MODEL_PORTS_MAX || program->outputs.count > RLX_MODEL_PORTS_MAX)
         return rlx_fail(diag, RLX_E_MODEL_LIMIT, "the model has %" PRIu64 " inputs and %" PRIu64 " outputs, %d of each can be served",
-                        program->inputs.count, program->outputs.count, RLX_INFER_PORTS_MAX);
+                        program->inputs.count, program->outputs.count, RLX_MODEL_PORTS_MAX);
     RLX_TRY(rlx_model_from_bundle(box->bundle, &box->served.model, diag));
     RLX_TRY(ports_make(box, diag));
     batch_settle(&box->served);

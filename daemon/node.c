@@ -22,10 +22,10 @@ static rlx_status_t served_add(void *context, rlx_served_t *served, rlx_diag_t *
     rlx_actor_event_t event = {.kind = RLX_EVENT_MODEL_ADD, .settings.queue_max = node->options.queue_max,
                                .settings.batch_delay_ns = node->options.batch_delay_us * 1000};
 
-    for (event.model = 0; event.model < RLX_NODE_MODELS_MAX && node->served[event.model] != NULL; event.model++)
+    for (event.model = 0; event.model < RLX_MODELS_SERVED_MAX && node->served[event.model] != NULL; event.model++)
         ;
-    if (event.model == RLX_NODE_MODELS_MAX)
-        return rlx_fail(diag, RLX_E_MODEL_LIMIT, "all %d places for model versions are taken", RLX_NODE_MODELS_MAX);
+    if (event.model == RLX_MODELS_SERVED_MAX)
+        return rlx_fail(diag, RLX_E_MODEL_LIMIT, "all %d places for model versions are taken", RLX_MODELS_SERVED_MAX);
     node->slots[event.model] = rlx_slots_create(served->n_inputs, served->n_outputs);
     if (node->slots[event.model] == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for model '%s'", served->name);
@@ -84,16 +84,16 @@ static void node_free(rlx_node_t *node)
 static rlx_status_t tables_make(rlx_node_t *node, rlx_diag_t *diag)
 {
     int workers = rlx_pool_workers(node->pool);
-    rlx_actor_options_t options = {.requests_max = node->options.requests_max, .models_max = RLX_NODE_MODELS_MAX, .workers = (uint32_t)workers,
+    rlx_actor_options_t options = {.requests_max = node->options.requests_max, .models_max = RLX_MODELS_SERVED_MAX, .workers = (uint32_t)workers,
                                    .ahead = RLX_NODE_AHEAD};
 
-    node->waiting.capacity = 3 * node->options.requests_max + (uint32_t)workers + RLX_NODE_AHEAD + RLX_NODE_MODELS_MAX + 2;
+    node->waiting.capacity = 3 * node->options.requests_max + (uint32_t)workers + RLX_NODE_AHEAD + RLX_MODELS_SERVED_MAX + 2;
     node->waiting.events = malloc(node->waiting.capacity * sizeof *node->waiting.events);
     node->requests = calloc(node->options.requests_max, sizeof *node->requests);
     node->runs = calloc((size_t)workers + RLX_NODE_AHEAD, sizeof *node->runs);
-    node->served = calloc(RLX_NODE_MODELS_MAX, sizeof *node->served);
-    node->bindings = calloc(RLX_NODE_MODELS_MAX, sizeof *node->bindings);
-    node->slots = calloc(RLX_NODE_MODELS_MAX, sizeof *node->slots);
+    node->served = calloc(RLX_MODELS_SERVED_MAX, sizeof *node->served);
+    node->bindings = calloc(RLX_MODELS_SERVED_MAX, sizeof *node->bindings);
+    node->slots = calloc(RLX_MODELS_SERVED_MAX, sizeof *node->slots);
     node->regions = rlx_regions_create();
     node->actor = rlx_actor_create(&options);
     if (node->waiting.events == NULL || node->requests == NULL || node->runs == NULL || node->served == NULL || node->bindings == NULL ||
@@ -136,6 +136,18 @@ const char *rlx_node_id(const rlx_node_t *node) { return node->id; }
 uv_loop_t *rlx_node_loop(rlx_node_t *node) { return node->loop; }
 rlx_node_copies_t *rlx_node_copies(rlx_node_t *node) { return &node->copies; }
 bool rlx_node_draining(const rlx_node_t *node) { return node->draining; }
+const char *rlx_node_request_id(const rlx_node_t *node, uint32_t request) { return node->requests[request].id; }
+
+const rlx_served_t *rlx_node_served(const rlx_node_t *node, uint32_t model)
+{
+    return model < RLX_MODELS_SERVED_MAX ? node->served[model] : NULL;
+}
+
+void rlx_node_look(const rlx_node_t *node, rlx_node_view_t *out_view)
+{
+    *out_view = (rlx_node_view_t){.requests_max = node->options.requests_max, .malformed = node->malformed, .held_bytes = node->held_bytes,
+                                  .held_bytes_max = node->options.receive_bytes_max};
+}
 
 /* A configured model that did not load and was not unloaded since. */
 static bool model_missing(const rlx_node_t *node)
@@ -208,7 +220,7 @@ static void timer_closed(uv_handle_t *handle)
     void *context = node->close_context;
 
     close(node->timer_fd);
-    for (uint32_t i = 0; i < RLX_NODE_MODELS_MAX; i++)
+    for (uint32_t i = 0; i < RLX_MODELS_SERVED_MAX; i++)
         if (node->served[i] != NULL) {
             rlx_binding_forget(node, node->served[i]);
             rlx_slots_destroy(node->slots[i]);

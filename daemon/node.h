@@ -36,6 +36,18 @@ const rlx_actor_t *rlx_node_actor(const rlx_node_t *node);
 const char *rlx_node_id(const rlx_node_t *node);
 uv_loop_t *rlx_node_loop(rlx_node_t *node);
 
+/* For people who watch: bounds, and what counts against them now. */
+typedef struct rlx_node_view {
+    uint32_t requests_max;
+    uint64_t malformed;                  /* requests that named no model that is served, or could not be read that far */
+    uint64_t held_bytes, held_bytes_max; /* memory of requests that arrive or wait */
+} rlx_node_view_t;
+void rlx_node_look(const rlx_node_t *node, rlx_node_view_t *out_view);
+/* What its client calls the request of this number; "" without. */
+const char *rlx_node_request_id(const rlx_node_t *node, uint32_t request);
+/* The version of this number in the actor's table of models; NULL when there is none. */
+const rlx_served_t *rlx_node_served(const rlx_node_t *node, uint32_t model);
+
 /* The first load of the configured models has ended, with the first failure or RLX_OK. */
 void rlx_node_started(rlx_node_t *node, rlx_status_t status);
 /* Live: the loop turns. Ready: the configured models were loaded (one that failed makes the node not ready until it is loaded or unloaded;

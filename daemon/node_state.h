@@ -79,7 +79,6 @@ struct rlx_node {
     void *close_context;
 };
 
-#define RLX_NODE_MODELS_MAX 1024
 #define RLX_NODE_AHEAD 16 /* brief runs handed to the workers before one is free */
 
 /* daemon/effects.c: hands an event to the actor and applies what it decides. `event->request` is set by OPEN. */

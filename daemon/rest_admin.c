@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "daemon/node_state.h"
+#include "daemon/node.h"
 #include "daemon/rest_inside.h"
 
 static bool admin_refused(rlx_rest_t *rest, rlx_http_exchange_t *exchange)
@@ -30,11 +30,11 @@ static double ms_between(uint64_t from_ns, uint64_t until_ns) { return ((double)
 
 static void request_write(rlx_rest_t *rest, rlx_json_t *json, uint32_t number, const rlx_request_view_t *view, uint64_t now)
 {
-    const rlx_served_t *served = view->model < RLX_NODE_MODELS_MAX ? rest->node->served[view->model] : NULL;
+    const rlx_served_t *served = rlx_node_served(rest->node, view->model);
 
     rlx_json_open(json, NULL, '{');
     rlx_json_unsigned(json, "request", number);
-    rlx_json_string(json, "id", rest->node->requests[number].id);
+    rlx_json_string(json, "id", rlx_node_request_id(rest->node, number));
     rlx_json_string(json, "state", rlx_request_state_name(view->state));
     rlx_json_string(json, "model", served != NULL ? served->name : "");
     rlx_json_string(json, "version", served != NULL ? served->version : "");
@@ -53,9 +53,11 @@ static void request_write(rlx_rest_t *rest, rlx_json_t *json, uint32_t number, c
 static void requests_write(rlx_rest_t *rest, rlx_json_t *json, const char *key, rlx_request_state_t state)
 {
     uint64_t now = rlx_clock_ns();
+    rlx_node_view_t node;
 
+    rlx_node_look(rest->node, &node);
     rlx_json_open(json, key, '[');
-    for (uint32_t i = 0; i < rest->node->options.requests_max; i++) {
+    for (uint32_t i = 0; i < node.requests_max; i++) {
         rlx_request_view_t view;
 
         if (rlx_actor_request(rlx_node_actor(rest->node), i, &view) && (state == RLX_REQUEST_FREE || state == view.state))

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/metric.h"
-#include "daemon/node_state.h"
+#include "daemon/node.h"
 #include "daemon/rest_inside.h"
 
 enum {
@@ -81,10 +81,11 @@ static void process_write(rlx_rest_t *rest, rlx_text_t *text)
 
 static void requests_write(rlx_rest_t *rest, rlx_text_t *text)
 {
-    const rlx_node_t *node = rest->node;
+    rlx_node_view_t node;
     rlx_actor_view_t view;
 
-    rlx_actor_look(rlx_node_actor(node), &view);
+    rlx_node_look(rest->node, &node);
+    rlx_actor_look(rlx_node_actor(rest->node), &view);
     rlx_metric_family(text, &metrics[M_IN_STATE]);
     for (int i = RLX_REQUEST_RECEIVING; i < RLX_REQUEST_STATE_COUNT; i++)
         labelled(text, M_IN_STATE, "state", rlx_request_state_name((rlx_request_state_t)i), view.in_state[i]);
@@ -94,9 +95,9 @@ static void requests_write(rlx_rest_t *rest, rlx_text_t *text)
     rlx_metric_family(text, &metrics[M_REFUSED]);
     for (int i = RLX_REFUSAL_NONE + 1; i < RLX_REFUSAL_COUNT; i++)
         labelled(text, M_REFUSED, "reason", rlx_refusal_name((rlx_refusal_t)i), view.refused[i]);
-    one(text, M_MALFORMED, node->malformed);
-    one(text, M_HELD, node->held_bytes);
-    one(text, M_HELD_MAX, node->options.receive_bytes_max);
+    one(text, M_MALFORMED, node.malformed);
+    one(text, M_HELD, node.held_bytes);
+    one(text, M_HELD_MAX, node.held_bytes_max);
     one(text, M_RUNS, view.completed_runs);
     one(text, M_BATCHED, view.batched_requests);
 }

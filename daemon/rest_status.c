@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "daemon/node_state.h"
+#include "daemon/node.h"
 #include "daemon/rest_inside.h"
 #include "daemon/status_page.h" /* daemon/status.html as bytes */
 
@@ -89,25 +89,29 @@ void rlx_rest_workers_write(rlx_rest_t *rest, rlx_json_t *json)
 
 static void requests_write(rlx_rest_t *rest, rlx_json_t *json)
 {
+    rlx_node_view_t node;
     rlx_actor_view_t view;
 
+    rlx_node_look(rest->node, &node);
     rlx_actor_look(rlx_node_actor(rest->node), &view);
     rlx_json_open(json, "requests", '{');
     for (int i = RLX_REQUEST_RECEIVING; i < RLX_REQUEST_STATE_COUNT; i++)
         rlx_json_unsigned(json, rlx_request_state_name((rlx_request_state_t)i), view.in_state[i]);
-    rlx_json_unsigned(json, "limit", rest->node->options.requests_max);
+    rlx_json_unsigned(json, "limit", node.requests_max);
     rlx_json_close(json, '}');
     rlx_json_open(json, "refused", '{');
     for (int i = RLX_REFUSAL_NONE + 1; i < RLX_REFUSAL_COUNT; i++)
         rlx_json_unsigned(json, rlx_refusal_name((rlx_refusal_t)i), view.refused[i]);
-    rlx_json_unsigned(json, "malformed", rest->node->malformed);
+    rlx_json_unsigned(json, "malformed", node.malformed);
     rlx_json_close(json, '}');
 }
 
 static void memory_write(rlx_rest_t *rest, rlx_json_t *json)
 {
     rlx_rest_process_t process;
+    rlx_node_view_t node;
 
+    rlx_node_look(rest->node, &node);
     rlx_rest_process_look(&process);
     rlx_json_open(json, "process", '{');
     rlx_json_signed(json, "pid", getpid());
@@ -117,8 +121,8 @@ static void memory_write(rlx_rest_t *rest, rlx_json_t *json)
     rlx_json_unsigned(json, "fds_max", process.fds_max);
     rlx_json_close(json, '}');
     rlx_json_open(json, "request_memory", '{');
-    rlx_json_unsigned(json, "bytes", rest->node->held_bytes);
-    rlx_json_unsigned(json, "limit", rest->node->options.receive_bytes_max);
+    rlx_json_unsigned(json, "bytes", node.held_bytes);
+    rlx_json_unsigned(json, "limit", node.held_bytes_max);
     rlx_json_close(json, '}');
 }
 

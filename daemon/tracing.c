@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "bundle/bundle.h"
-#include "daemon/node_state.h"
+#include "daemon/pool.h"
 
 #define LONG_TURN_NS 1000000 /* a turn of the loop that takes longer is told */
 
@@ -22,7 +22,7 @@ struct rlx_tracing {
     uint32_t *members;    /* tracks by member of the team: 0 is whoever runs */
     int n_workers;
     const char *isa;
-    const rlx_trace_model_t *models[RLX_NODE_MODELS_MAX]; /* by number */
+    const rlx_trace_model_t *models[RLX_MODELS_SERVED_MAX]; /* by number */
 };
 
 static int cpus_allowed(void)
