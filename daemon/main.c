@@ -4,8 +4,8 @@
 
 #include "base/log.h"
 #include "cli/version.h"
-#include "daemon/config_read.h"
-#include "daemon/options.h"
+#include "daemon/config/options.h"
+#include "daemon/config/read.h"
 #include "daemon/serve.h"
 
 /* The entry with --host and --port over it. */

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/version.h"
-#include "daemon/oip_service.h"
+#include "daemon/oip/service.h"
 #include "daemon/serve_state.h"
 
 /* One per process; not on the stack, since everything points into it until the process ends. */

@@ -10,8 +10,8 @@
 #ifndef RLX_DAEMON_SERVE_H
 #define RLX_DAEMON_SERVE_H
 
-#include "daemon/config.h"
-#include "daemon/options.h"
+#include "daemon/config/config.h"
+#include "daemon/config/options.h"
 
 typedef struct rlx_serve_options {
     const rlxd_options_t *words;     /* models of the command line; what a reload reads again */

@@ -4,10 +4,10 @@
 
 #include <uv.h>
 
-#include "daemon/handover.h"
-#include "daemon/node.h"
+#include "daemon/memory/handover.h"
+#include "daemon/node/node.h"
 #include "daemon/notify.h"
-#include "daemon/rest.h"
+#include "daemon/rest/rest.h"
 #include "daemon/serve.h"
 #include "rpc/http.h"
 #include "rpc/server.h"

@@ -18,6 +18,14 @@ FOLDERS = {
     "rpc": ["base/", "proto/"],
     "daemon": ["base/", "proto/", "bundle/", "exec/", "kernels/abi.h", "rpc/", "trace/"],
     "daemon/actor": ["base/"],
+    "daemon/config": ["base/"],
+    "daemon/json": ["base/"],
+    "daemon/memory": ["base/", "rpc/handover.h"],
+    "daemon/models": ["base/", "bundle/", "exec/"],
+    "daemon/pool": ["base/", "bundle/", "exec/", "trace/", "daemon/actor/", "daemon/memory/", "daemon/models/"],
+    "daemon/node": ["base/", "bundle/", "exec/", "rpc/", "trace/", "daemon/actor/", "daemon/memory/", "daemon/models/", "daemon/pool/"],
+    "daemon/oip": ["base/", "proto/", "rpc/", "daemon/node/"],
+    "daemon/rest": ["base/", "rpc/", "daemon/json/", "daemon/node/"],
     "sim": ["base/", "daemon/actor/"],
     "sdk": ["base/", "proto/", "rpc/"],
     "cli": ["rpc/", "trace/", "base/", "proto/", "bundle/", "kernels/", "ir/", "exec/"],
@@ -32,8 +40,16 @@ LIBRARIES = {
     "exec": [],
     "trace": [],
     "rpc": ["uv.h", "nghttp2", "openssl", "microhttpd", "protobuf-c/"],
-    "daemon": ["uv.h", "jansson.h", "protobuf-c/", "sodium.h", "xxhash.h"],
+    "daemon": ["uv.h", "jansson.h", "protobuf-c/"],
     "daemon/actor": [],
+    "daemon/config": [],
+    "daemon/json": [],
+    "daemon/memory": ["uv.h"],
+    "daemon/models": ["uv.h"],
+    "daemon/pool": ["uv.h"],
+    "daemon/node": ["uv.h"],
+    "daemon/oip": ["protobuf-c/"],
+    "daemon/rest": ["jansson.h"],
     "sim": [],
     "sdk": ["uv.h", "nghttp2", "openssl", "protobuf-c/"],
     "cli": ["uv.h", "jansson.h"],
@@ -85,17 +101,17 @@ def breach(folder, is_kernel, style, name):
 def main():
     kernels = kernel_sources()
     breaches = 0
-    files = 0
-    for folder in FOLDERS:
+    files = set()
+    for folder in FOLDERS: # files of a folder within another answer to the rules of both
         for path in sorted((ROOT / folder).rglob("*.[ch]")):
-            files += 1
+            files.add(path)
             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
                 match = INCLUDE.match(line)
                 reason = match and breach(folder, path in kernels, match[1], match[2])
                 if reason:
                     breaches += 1
                     print(f"{path.relative_to(ROOT)}:{number}: {match[2]}: {reason}")
-    print(f"layering: {files} files, {breaches} breaches")
+    print(f"layering: {len(files)} files, {breaches} breaches")
     return 1 if breaches else 0
 
 

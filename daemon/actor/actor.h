@@ -1,5 +1,5 @@
 /* The node's actor: the life of every request, as a pure state machine. Events in, effects out: no I/O, no clock, no randomness, no
- * thread, no heap after create. The daemon (daemon/node.c) and the simulator (sim/) drive the same object.
+ * thread, no heap after create. The daemon (daemon/node/node.c) and the simulator (sim/) drive the same object.
  *
  * A request is known by its index in the actor's table, given by the actor at OPEN and valid until its FREE effect. Life:
  *

@@ -1,7 +1,7 @@
 /* The configuration: what the keys mean, and how what is wrong is told. */
-#include "daemon/config.h"
+#include "daemon/config/config.h"
 
-#include "daemon/config_read.h"
+#include "daemon/config/read.h"
 #include "tests/unit/check.h"
 
 static rlx_config_t parsed(const char *text)

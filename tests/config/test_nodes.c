@@ -1,5 +1,5 @@
 /* Which entry is this machine's, and whether it has what the entry lists. */
-#include "daemon/config.h"
+#include "daemon/config/config.h"
 
 #include "tests/unit/check.h"
 

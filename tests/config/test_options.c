@@ -1,5 +1,5 @@
 /* rlxd's command line: every spelling, and what is wrong with a wrong one. */
-#include "daemon/options.h"
+#include "daemon/config/options.h"
 
 #include <getopt.h>
 

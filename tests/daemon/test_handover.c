@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "daemon/handover.h"
+#include "daemon/memory/handover.h"
 #include "rpc/handover.h"
 #include "tests/unit/check.h"
 

@@ -6,7 +6,7 @@
 #include <utime.h>
 
 #include "base/clock.h"
-#include "daemon/models.h"
+#include "daemon/models/models.h"
 #include "tests/daemon/bundle_maker.h"
 
 #define SERVED_MAX 16

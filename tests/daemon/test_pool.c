@@ -6,8 +6,8 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
-#include "daemon/pool.h"
-#include "daemon/regions.h"
+#include "daemon/memory/regions.h"
+#include "daemon/pool/pool.h"
 #include "exec/model.h"
 #include "tests/exec/program_builder.h"
 #include "tests/exec/test_kernels.h"

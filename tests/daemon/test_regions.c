@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "daemon/regions.h"
+#include "daemon/memory/regions.h"
 #include "tests/unit/check.h"
 
 #define BYTES 8192

@@ -2,7 +2,7 @@
  * connection). The first byte chooses how it is cut. Whatever happens, every inference that began must end. */
 #include <stdlib.h>
 
-#include "daemon/oip_methods.h"
+#include "daemon/oip/methods.h"
 #include "tests/oip/double.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);

@@ -1,10 +1,10 @@
-/* Target: an inference over HTTP, from its body to its answer (daemon/rest_infer.c and what it uses), with a node and an HTTP service that
+/* Target: an inference over HTTP, from its body to its answer (daemon/rest/infer.c and what it uses), with a node and an HTTP service that
  * are made here. Input: a byte that chooses what the node does, the value of Inference-Header-Content-Length up to a line feed ("-": no
  * such header), the body. Memory is exact, so a sanitizer sees every byte too many; each request is answered once and leaves nothing. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/rest_request.h"
+#include "daemon/rest/request.h"
 #include "rpc/datatype.h"
 
 #define INPUT_BYTES_MAX ((uint64_t)1 << 20)

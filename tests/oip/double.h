@@ -1,12 +1,12 @@
-/* A node and a connection that only record: what daemon/infer.h and rpc/server.h promise, for tests of the protocol alone.
+/* A node and a connection that only record: what daemon/node/infer.h and rpc/server.h promise, for tests of the protocol alone.
  *
  * The node serves any model but "missing". Inputs get exactly the bytes that type and shape need, each in a block of its own, so that a
  * sanitizer sees the first byte beyond. Nothing runs: the test answers. */
 #ifndef RLX_TESTS_OIP_DOUBLE_H
 #define RLX_TESTS_OIP_DOUBLE_H
 
-#include "daemon/infer.h"
-#include "daemon/node.h"
+#include "daemon/node/infer.h"
+#include "daemon/node/node.h"
 #include "rpc/server.h"
 
 struct rlx_infer {

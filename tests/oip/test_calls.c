@@ -1,7 +1,7 @@
 /* ModelInfer and ModelStreamInfer as calls: one answer each, errors in their place, bounds, and nothing left when the client goes. */
 #include "tests/unit/check.h"
 
-#include "daemon/oip_methods.h"
+#include "daemon/oip/methods.h"
 #include "proto/oip.pb-c.h"
 #include "tests/oip/double.h"
 #include "tests/oip/request.h"

@@ -2,7 +2,7 @@
 #include "tests/unit/check.h"
 
 #include "base/text.h"
-#include "daemon/oip_decode.h"
+#include "daemon/oip/decode.h"
 #include "proto/wire.h"
 #include "tests/oip/double.h"
 #include "tests/oip/request.h"

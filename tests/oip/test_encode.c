@@ -1,7 +1,7 @@
 /* What ModelInferResponse looks like to protobuf-c, whatever slices it was sent in. */
 #include "tests/unit/check.h"
 
-#include "daemon/oip_encode.h"
+#include "daemon/oip/encode.h"
 #include "proto/oip.pb-c.h"
 
 static rlx_text_t head;

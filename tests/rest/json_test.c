@@ -3,10 +3,10 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "daemon/json_data.h"
-#include "daemon/json_number.h"
-#include "daemon/json_scan.h"
-#include "daemon/json_write.h"
+#include "daemon/json/data.h"
+#include "daemon/json/number.h"
+#include "daemon/json/scan.h"
+#include "daemon/json/write.h"
 #include "tests/unit/check.h"
 
 static uint64_t seed = 1;

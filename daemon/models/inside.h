@@ -1,0 +1,66 @@
+/* Inside of the registry of models: records by name, what a load carries to the thread pool and back.
+ *
+ * On the loop: models.c (names and versions), change.c (load, switch, unload), all.c (the whole repository).
+ * On the thread pool, without any access to the registry: load.c (from a bundle to a served model), scan.c (what
+ * the repository folder holds). */
+#ifndef RLX_DAEMON_MODELS_INSIDE_H
+#define RLX_DAEMON_MODELS_INSIDE_H
+
+#include "daemon/models/models.h"
+#include "daemon/models/store.h"
+
+#define RLX_VERSIONS_MAX 64       /* of one name; more are refused */
+#define RLX_VERSION_TEXT 24
+#define RLX_MODEL_PATH_MAX 4096
+#define RLX_BATCH_ROWS_MAX 64     /* rows of a run where the model declares no maximum, or a larger one */
+#define RLX_BATCH_ROWS_DEFAULT 16
+
+/* A served model and what it owns. `served` is what others see. */
+typedef struct rlx_served_box {
+    rlx_served_t served;
+    char name[RLX_MODEL_NAME_MAX], version[RLX_VERSION_TEXT];
+    rlx_bundle_t *bundle;
+    rlx_served_port_t *ports; /* inputs, then outputs */
+    uint64_t number;
+    bool dying;               /* removed: waits for rlx_models_forget */
+} rlx_served_box_t;
+
+/* One bundle file of a name. */
+typedef struct rlx_found {
+    uint64_t version;
+    char path[RLX_MODEL_PATH_MAX];
+} rlx_found_t;
+
+/* What a load found and made. */
+typedef struct rlx_loaded {
+    uint64_t version;
+    rlx_served_box_t *box; /* NULL: failed, or the bundle that serves already */
+    bool same;             /* unchanged since it was loaded */
+    rlx_diag_t diag;
+} rlx_loaded_t;
+
+/* What a load on the thread pool needs to know. Constant. */
+typedef struct rlx_load_context {
+    char *repository, *trusted_keys; /* NULL: none */
+    rlx_store_t *store;              /* NULL: files are mapped where they are */
+    bool verify_signature;
+    int warm_up;
+} rlx_load_context_t;
+
+/* "3" gives 3; false for anything but a decimal number of 1 to 18 digits without a leading zero. */
+bool rlx_version_parse(const char *text, uint64_t *out_version);
+rlx_status_t rlx_model_name_check(const char *name, rlx_diag_t *diag);
+
+/* The bundles of `name` in the repository, by ascending version. `*out_found` is owned by the caller (free). */
+rlx_status_t rlx_models_scan_name(const char *repository, const char *name, rlx_found_t **out_found, int *out_n, rlx_diag_t *diag);
+/* All names of the repository, sorted, unique; owned by the caller (free each, then the array). */
+rlx_status_t rlx_models_scan(const char *repository, char ***out_names, int *out_n, rlx_diag_t *diag);
+
+/* Opens, verifies and prepares one version. */
+rlx_status_t rlx_served_create(const rlx_load_context_t *context, const char *name, const rlx_found_t *found, rlx_served_box_t **out_box,
+                               rlx_diag_t *diag);
+void rlx_served_destroy(rlx_served_box_t *box);
+/* Names its bundle. */
+static inline const uint8_t *rlx_served_digest(const rlx_served_box_t *box) { return rlx_bundle_manifest_digest(box->bundle); }
+
+#endif
