@@ -8,15 +8,15 @@
 static const struct {
     uint32_t us;
     bool shown;
-} bounds[RLX_HISTOGRAM_BUCKETS] = {
+} bounds[RLX_METRIC_BUCKETS] = {
 #define X(us, shown) {us, shown},
-    RLX_HISTOGRAM_BOUNDS(X)
+    RLX_METRIC_BOUNDS(X)
 #undef X
 };
 
-void rlx_histogram_add(rlx_histogram_t *histogram, uint64_t ns)
+void rlx_metric_histogram_add(rlx_metric_histogram_t *histogram, uint64_t ns)
 {
-    int low = 0, high = RLX_HISTOGRAM_BUCKETS; /* the first bound that is not below */
+    int low = 0, high = RLX_METRIC_BUCKETS; /* the first bound that is not below */
 
     while (low < high) {
         int middle = (low + high) / 2;
@@ -31,20 +31,20 @@ void rlx_histogram_add(rlx_histogram_t *histogram, uint64_t ns)
     histogram->sum_ns += ns;
 }
 
-uint64_t rlx_histogram_quantile(const rlx_histogram_t *histogram, double q)
+uint64_t rlx_metric_histogram_quantile(const rlx_metric_histogram_t *histogram, double q)
 {
     double wanted = q * (double)histogram->count, before = 0;
 
     if (histogram->count == 0)
         return 0;
-    for (int i = 0; i < RLX_HISTOGRAM_BUCKETS; i++) {
+    for (int i = 0; i < RLX_METRIC_BUCKETS; i++) {
         double inside = (double)histogram->bucket[i], from = i > 0 ? bounds[i - 1].us : 0;
 
         if (before + inside >= wanted && inside > 0)
             return (uint64_t)(1000 * (from + (bounds[i].us - from) * (wanted - before) / inside));
         before += inside;
     }
-    return (uint64_t)bounds[RLX_HISTOGRAM_BUCKETS - 1].us * 1000;
+    return (uint64_t)bounds[RLX_METRIC_BUCKETS - 1].us * 1000;
 }
 
 /* Backslash, quote and line feed in label values; backslash and line feed in help texts. Nothing else is escaped in this format. */
@@ -103,12 +103,12 @@ void rlx_metric_number(rlx_text_t *text, const rlx_metric_t *metric, const rlx_m
 }
 
 void rlx_metric_histogram(rlx_text_t *text, const rlx_metric_t *metric, const rlx_metric_label_t *labels, int n_labels,
-                          const rlx_histogram_t *histogram)
+                          const rlx_metric_histogram_t *histogram)
 {
     uint64_t total = 0;
     char le[32];
 
-    for (int i = 0; i < RLX_HISTOGRAM_BUCKETS; i++) {
+    for (int i = 0; i < RLX_METRIC_BUCKETS; i++) {
         total += histogram->bucket[i];
         if (!bounds[i].shown)
             continue;

@@ -9,9 +9,9 @@
 
 #include <stdio.h>
 
+#include "base/histogram.h"
 #include "base/npz.h"
 #include "cli/cli.h"
-#include "cli/histogram.h"
 
 #define RLX_LOAD_CONNECTIONS_MAX 4096
 #define RLX_LOAD_CONCURRENCY_MAX 65536

@@ -164,6 +164,7 @@ rlx_status_t rlx_rpc_server_create(const rlx_rpc_options_t *options, rlx_rpc_ser
     if (server == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for a server");
     server->options = *options;
+    rlx_histogram_clear(&server->time);
     server->reserve_fd = -1;
     /* HTTP/2 counts windows in 31 bits and begins at 65535. */
     if (server->options.limits.window_bytes < 65535)
@@ -268,3 +269,4 @@ void rlx_rpc_server_close(rlx_rpc_server_t *server, void (*done)(void *context),
 uint32_t rlx_rpc_server_calls(const rlx_rpc_server_t *server) { return server->n_calls; }
 uint32_t rlx_rpc_server_connections(const rlx_rpc_server_t *server) { return server->n_conns; }
 const rlx_rpc_counters_t *rlx_rpc_server_counters(const rlx_rpc_server_t *server) { return &server->counters; }
+const rlx_histogram_t *rlx_rpc_server_time(const rlx_rpc_server_t *server) { return &server->time; }

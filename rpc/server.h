@@ -14,6 +14,7 @@
 #include <uv.h>
 
 #include "base/diag.h"
+#include "base/histogram.h"
 
 typedef struct rlx_rpc_server rlx_rpc_server_t;
 typedef struct rlx_rpc_call rlx_rpc_call_t;
@@ -144,11 +145,7 @@ void rlx_rpc_call_finish(rlx_rpc_call_t *call, rlx_status_t status, const char *
 /* For the histogram of server time (last read returned until write call begins, minus this). */
 void rlx_rpc_call_kernel_ns(rlx_rpc_call_t *call, uint64_t kernel_ns);
 
-/* Server time of unary calls, in ns: a histogram with 64 logarithmic buckets by quarter octaves; and the quantile read from it. */
-typedef struct rlx_rpc_histogram {
-    uint64_t count, sum_ns;
-    uint64_t bucket[128]; /* index = 4 * log2(ns), rounded down, at most 127 */
-} rlx_rpc_histogram_t;
-const rlx_rpc_histogram_t *rlx_rpc_server_time(const rlx_rpc_server_t *server);
+/* Server time of unary calls. */
+const rlx_histogram_t *rlx_rpc_server_time(const rlx_rpc_server_t *server);
 
 #endif

@@ -178,7 +178,7 @@ struct rlx_rpc_server {
     rlx_rpc_options_t options;
     uint64_t window_large;
     rlx_rpc_counters_t counters;
-    rlx_rpc_histogram_t time;
+    rlx_histogram_t time;
     const rlx_rpc_method_t **methods; /* by hash of the path */
     uint32_t methods_mask;
     nghttp2_session_callbacks *callbacks;
@@ -258,9 +258,6 @@ bool rlx_rpc_batch_full(const rlx_rpc_conn_t *conn, const rlx_rpc_batch_t *batch
 /* server_message.c */
 rlx_rpc_message_t *rlx_rpc_message_get(rlx_rpc_server_t *server, int n_slices);
 void rlx_rpc_message_unref(rlx_rpc_message_t *message);
-
-/* server_time.c */
-void rlx_rpc_histogram_add(rlx_rpc_histogram_t *histogram, uint64_t ns);
 
 /* h2_session.c, h2_budget.c, h2_window.c */
 rlx_status_t rlx_rpc_h2_create(rlx_rpc_server_t *server, rlx_diag_t *diag);

@@ -141,7 +141,7 @@ static void batch_stamp(rlx_rpc_server_t *server, rlx_rpc_batch_t *batch)
         return;
     now = rlx_clock_ns();
     for (int i = 0; i < batch->n_stamps; i++)
-        rlx_rpc_histogram_add(&server->time, now > batch->stamps[i] ? now - batch->stamps[i] : 0);
+        rlx_histogram_add(&server->time, now > batch->stamps[i] ? now - batch->stamps[i] : 0);
     batch->n_stamps = 0;
 }
 

@@ -21,7 +21,7 @@ typedef struct echo {
 
 typedef struct bench {
     rlx_rpc_server_t *server;
-    rlx_rpc_histogram_t before;
+    rlx_histogram_t before;
     rlx_rpc_counters_t counted;
     echo_t *free_echoes;
     bool ended;
@@ -162,29 +162,29 @@ static void on_closed(rlx_rpc_call_t *call)
         echo_put(rlx_rpc_call_context(call));
 }
 
-static double quantile_us(const rlx_rpc_histogram_t *now, const rlx_rpc_histogram_t *before, double quantile)
+/* What the histogram got since SIGUSR1. */
+static void window_take(rlx_histogram_t *out_window)
 {
-    uint64_t count = now->count - before->count, sum = 0;
-    static const double quarter[] = {1.0, 1.189207, 1.414214, 1.681793};
+    const rlx_histogram_t *now = rlx_rpc_server_time(bench.server);
 
-    for (int i = 0; i < 128; i++) {
-        sum += now->bucket[i] - before->bucket[i];
-        if ((double)sum >= quantile * (double)count)
-            return (double)(1ull << (i / 4)) * quarter[i % 4] * 1.09 / 1000;
-    }
-    return 0;
+    *out_window = *now;
+    out_window->count -= bench.before.count;
+    out_window->sum_ns -= bench.before.sum_ns;
+    for (int i = 0; i < RLX_HISTOGRAM_BUCKETS; i++)
+        out_window->bucket[i] -= bench.before.bucket[i];
 }
 
 static void print(void)
 {
-    const rlx_rpc_histogram_t *time = rlx_rpc_server_time(bench.server);
+    static rlx_histogram_t time;
     const rlx_rpc_counters_t *counters = rlx_rpc_server_counters(bench.server);
-    uint64_t n = time->count - bench.before.count;
+    double n;
 
-    printf("SRV req=%" PRIu64 " read/req=%.2f write/req=%.2f server us p50=%.1f p99=%.1f mean=%.1f\n", n,
-           (double)(counters->reads - bench.counted.reads) / (double)(n > 0 ? n : 1),
-           (double)(counters->writes - bench.counted.writes) / (double)(n > 0 ? n : 1), quantile_us(time, &bench.before, 0.5),
-           quantile_us(time, &bench.before, 0.99), (double)(time->sum_ns - bench.before.sum_ns) / 1000 / (double)(n > 0 ? n : 1));
+    window_take(&time);
+    n = time.count > 0 ? (double)time.count : 1;
+    printf("SRV req=%" PRIu64 " read/req=%.2f write/req=%.2f server us p50=%.1f p99=%.1f mean=%.1f\n", time.count,
+           (double)(counters->reads - bench.counted.reads) / n, (double)(counters->writes - bench.counted.writes) / n,
+           rlx_histogram_percentile(&time, 50) / 1000, rlx_histogram_percentile(&time, 99) / 1000, rlx_histogram_mean(&time) / 1000);
     fflush(stdout);
 }
 

@@ -32,7 +32,7 @@ typedef struct rlx_duration {
 typedef struct rlx_model_stats {
     rlx_duration_t success, queue, input, infer, output;
     /* Of answered requests: waiting (submit to start), computing, and all of it (first bytes read to answer made). */
-    rlx_histogram_t queue_time, compute_time, total_time;
+    rlx_metric_histogram_t queue_time, compute_time, total_time;
     uint64_t fail[7];             /* by rlx_fail_reason_t */
     rlx_duration_t fail_all;
     uint64_t inferences, executions; /* rows; runs */

@@ -35,7 +35,7 @@ void rlx_infer_count(rlx_infer_t *infer, rlx_status_t status, rlx_fail_reason_t 
     duration_add(&stats->queue, infer->submit_ns, infer->start_ns);
     duration_add(&stats->infer, 0, infer->kernel_ns);
     duration_add(&stats->output, infer->end_ns, now);
-    rlx_histogram_add(&stats->queue_time, infer->start_ns > infer->submit_ns ? infer->start_ns - infer->submit_ns : 0);
-    rlx_histogram_add(&stats->compute_time, infer->kernel_ns);
-    rlx_histogram_add(&stats->total_time, now > infer->read_ns ? now - infer->read_ns : 0);
+    rlx_metric_histogram_add(&stats->queue_time, infer->start_ns > infer->submit_ns ? infer->start_ns - infer->submit_ns : 0);
+    rlx_metric_histogram_add(&stats->compute_time, infer->kernel_ns);
+    rlx_metric_histogram_add(&stats->total_time, now > infer->read_ns ? now - infer->read_ns : 0);
 }

@@ -131,20 +131,20 @@ static void node_write(rlx_rest_t *rest, rlx_text_t *text)
     rows_write(text, copy_rows, sizeof copy_rows / sizeof *copy_rows, rlx_node_copies(rest->node));
 }
 
-/* Bounds are quarter octaves from 4 us to 4 s, so that a quantile is within 19 %. */
-static void server_time_write(rlx_text_t *text, const rlx_rpc_histogram_t *histogram)
+/* Four bounds for each power of two from 4 us to 4 s: a quantile that is interpolated between them is good to a few percent. */
+static void server_time_write(rlx_text_t *text, const rlx_histogram_t *histogram)
 {
-    static const double quarter[] = {1, 1.189207115002721, 1.4142135623730951, 1.681792830507429};
     const char *name = metrics[M_SERVER_TIME].name;
     uint64_t below = 0;
+    int at = 0;
 
     rlx_metric_family(text, &metrics[M_SERVER_TIME]);
-    for (int i = 0; i < 4 * 32; i++) {
-        below += histogram->bucket[i];
-        if (i + 1 >= 4 * 12)
-            rlx_text_printf(text, "%s_bucket{le=\"%.6g\"} %" PRIu64 "\n", name,
-                            (double)(UINT64_C(1) << (i + 1) / 4) * quarter[(i + 1) % 4] / 1e9, below);
-    }
+    for (uint64_t octave = UINT64_C(1) << 12; octave < UINT64_C(1) << 32; octave *= 2)
+        for (uint64_t bound = octave; bound < 2 * octave; bound += octave / 4) {
+            while (at < rlx_histogram_bucket(bound))
+                below += histogram->bucket[at++];
+            rlx_text_printf(text, "%s_bucket{le=\"%.6g\"} %" PRIu64 "\n", name, (double)bound / 1e9, below);
+        }
     rlx_text_printf(text, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_sum %.9f\n%s_count %" PRIu64 "\n", name, histogram->count, name,
                     (double)histogram->sum_ns / 1e9, name, histogram->count);
 }

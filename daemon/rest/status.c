@@ -15,13 +15,13 @@ static const char *state_name(rlx_model_state_t state)
     return names[state];
 }
 
-static void times_write(rlx_json_t *json, const char *key, const rlx_histogram_t *histogram)
+static void times_write(rlx_json_t *json, const char *key, const rlx_metric_histogram_t *histogram)
 {
     rlx_json_open(json, key, '{');
     rlx_json_unsigned(json, "count", histogram->count);
     if (histogram->count > 0) {
-        rlx_json_double(json, "p50_ms", (double)rlx_histogram_quantile(histogram, 0.5) / 1e6);
-        rlx_json_double(json, "p99_ms", (double)rlx_histogram_quantile(histogram, 0.99) / 1e6);
+        rlx_json_double(json, "p50_ms", (double)rlx_metric_histogram_quantile(histogram, 0.5) / 1e6);
+        rlx_json_double(json, "p99_ms", (double)rlx_metric_histogram_quantile(histogram, 0.99) / 1e6);
     }
     rlx_json_close(json, '}');
 }

@@ -40,16 +40,16 @@ static void histograms_are_cumulative_and_end_with_inf(void **state)
 {
     static const rlx_metric_t metric = {"z_seconds", RLX_METRIC_HISTOGRAM, "h"};
     rlx_metric_label_t label = {"model", "m"};
-    rlx_histogram_t histogram = {0};
+    rlx_metric_histogram_t histogram = {0};
     rlx_text_t text;
     const char *out;
 
     (void)state;
-    rlx_histogram_add(&histogram, 50000);       /* at a bound: in it */
-    rlx_histogram_add(&histogram, 50001);       /* above it */
-    rlx_histogram_add(&histogram, 1);
-    rlx_histogram_add(&histogram, 10000000000);
-    rlx_histogram_add(&histogram, 10000000001);
+    rlx_metric_histogram_add(&histogram, 50000);       /* at a bound: in it */
+    rlx_metric_histogram_add(&histogram, 50001);       /* above it */
+    rlx_metric_histogram_add(&histogram, 1);
+    rlx_metric_histogram_add(&histogram, 10000000000);
+    rlx_metric_histogram_add(&histogram, 10000000001);
     rlx_text_init(&text, 65536);
     rlx_metric_histogram(&text, &metric, &label, 1, &histogram);
     out = text_of(&text);
@@ -65,17 +65,17 @@ static void histograms_are_cumulative_and_end_with_inf(void **state)
 
 static void quantiles_lie_in_the_bucket_of_their_value(void **state)
 {
-    rlx_histogram_t histogram = {0};
+    rlx_metric_histogram_t histogram = {0};
 
     (void)state;
-    assert_int_equal(rlx_histogram_quantile(&histogram, 0.5), 0);
+    assert_int_equal(rlx_metric_histogram_quantile(&histogram, 0.5), 0);
     for (int i = 0; i < 99; i++)
-        rlx_histogram_add(&histogram, 1200000);
-    rlx_histogram_add(&histogram, 40000000);
-    assert_in_range(rlx_histogram_quantile(&histogram, 0.5), 1000000, 1500000);
-    assert_in_range(rlx_histogram_quantile(&histogram, 0.995), 30000000, 50000000);
-    rlx_histogram_add(&histogram, UINT64_MAX / 2);
-    assert_int_equal(rlx_histogram_quantile(&histogram, 0.9999), 10000000000);
+        rlx_metric_histogram_add(&histogram, 1200000);
+    rlx_metric_histogram_add(&histogram, 40000000);
+    assert_in_range(rlx_metric_histogram_quantile(&histogram, 0.5), 1000000, 1500000);
+    assert_in_range(rlx_metric_histogram_quantile(&histogram, 0.995), 30000000, 50000000);
+    rlx_metric_histogram_add(&histogram, UINT64_MAX / 2);
+    assert_int_equal(rlx_metric_histogram_quantile(&histogram, 0.9999), 10000000000);
 }
 
 static void a_full_text_says_so_and_keeps_what_fitted(void **state)

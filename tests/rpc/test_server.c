@@ -262,7 +262,7 @@ static void counters_closed(rlx_rpc_call_t *call) { (void)call; }
 static void counters_half_close(rlx_rpc_call_t *call)
 {
     const rlx_rpc_counters_t *c = rlx_rpc_server_counters(server);
-    const rlx_rpc_histogram_t *time = rlx_rpc_server_time(server);
+    const rlx_histogram_t *time = rlx_rpc_server_time(server);
     rlx_rpc_slice_t slice;
     char text[4096];
     int n = 0;

@@ -1,5 +1,5 @@
 /* Values below 2^SUB_BITS have a bucket each; above, every power of two has 2^SUB_BITS of them. */
-#include "cli/histogram.h"
+#include "base/histogram.h"
 
 #include <string.h>
 
@@ -11,7 +11,7 @@ void rlx_histogram_clear(rlx_histogram_t *histogram)
     histogram->min_ns = UINT64_MAX;
 }
 
-static int bucket_of(uint64_t ns)
+int rlx_histogram_bucket(uint64_t ns)
 {
     int shift;
 
@@ -38,7 +38,7 @@ void rlx_histogram_add(rlx_histogram_t *histogram, uint64_t ns)
     histogram->sum_ns += ns;
     histogram->min_ns = ns < histogram->min_ns ? ns : histogram->min_ns;
     histogram->max_ns = ns > histogram->max_ns ? ns : histogram->max_ns;
-    histogram->bucket[bucket_of(ns)]++;
+    histogram->bucket[rlx_histogram_bucket(ns)]++;
 }
 
 double rlx_histogram_percentile(const rlx_histogram_t *histogram, double percent)

@@ -1,7 +1,7 @@
-/* Quantiles of a benchmark: within 1/128 of the truth, over nine orders of magnitude (cli/histogram.h). */
+/* Quantiles: within 1/128 of the truth, over nine orders of magnitude (base/histogram.h). */
 #include <math.h>
 
-#include "cli/histogram.h"
+#include "base/histogram.h"
 #include "tests/unit/check.h"
 
 static rlx_histogram_t histogram;
@@ -53,6 +53,16 @@ static void an_empty_one_says_zero(void **state)
     assert_true(rlx_histogram_mean(&histogram) == 0);
 }
 
+static void buckets_begin_at_values_of_few_bits(void **state)
+{
+    (void)state;
+    for (uint64_t octave = 4096; octave < (uint64_t)1 << 32; octave *= 2)
+        for (uint64_t bound = octave; bound < 2 * octave; bound += octave / 4) {
+            assert_true(rlx_histogram_bucket(bound - 1) < rlx_histogram_bucket(bound));
+            assert_int_equal(rlx_histogram_bucket(bound), rlx_histogram_bucket(bound + 1));
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -60,6 +70,7 @@ int main(void)
         cmocka_unit_test(every_size_of_value_keeps_its_resolution),
         cmocka_unit_test(beyond_the_range_the_maximum_stays_exact),
         cmocka_unit_test(an_empty_one_says_zero),
+        cmocka_unit_test(buckets_begin_at_values_of_few_bits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
