@@ -67,7 +67,7 @@ struct rlx_pool {
     atomic_bool stop;
     atomic_bool team_taken;
     atomic_int idle;           /* workers without a job; all have started before the first job */
-    atomic_bool summoned;      /* a worker was woken and has not yet looked at the ring */
+    atomic_bool summoned;      /* the loop has rung; whoever comes clears it, then looks at the ring. None goes to sleep while it is set */
     _Atomic uint64_t gap_ns;   /* smoothed time from a run handed back to the next one, while runs are alone */
     atomic_uint lone_runs;     /* runs in a row that found the pool empty and the loop spinning */
 };

@@ -47,11 +47,12 @@ static void job_return(rlx_pool_worker_t *worker, rlx_job_t *job)
                         atomic_load_explicit(&pool->gap_ns, memory_order_relaxed) < RLX_POOL_GAP_NS;
 }
 
+/* A worker that was woken and finds nothing, since another has done it, comes back too: what it was woken by has to be cleared. */
 static bool helper_leave(void *context)
 {
     rlx_pool_t *pool = ((rlx_pool_worker_t *)context)->pool;
 
-    return job_waits(pool) || atomic_load(&pool->stop);
+    return job_waits(pool) || atomic_load(&pool->summoned) || atomic_load(&pool->stop);
 }
 
 static uint64_t helper_spin_ns(void *context)

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "daemon/memory/regions.h"
-#include "daemon/pool/pool.h"
+#include "daemon/pool/inside.h"
 #include "exec/model.h"
 #include "tests/exec/program_builder.h"
 #include "tests/exec/test_kernels.h"
@@ -99,7 +99,7 @@ static void completed(void *context, rlx_job_t *job)
 
 static void bench_open(bench_t *bench, rlx_model_t *model, int workers)
 {
-    rlx_pool_options_t options = {.loop = &bench->loop, .workers = workers, .completed = completed, .context = bench};
+    rlx_pool_options_t options = {.loop = &bench->loop, .workers = workers, .ahead = 2, .completed = completed, .context = bench};
 
     memset(bench, 0, sizeof *bench);
     assert_int_equal(uv_loop_init(&bench->loop), 0);
@@ -230,6 +230,27 @@ static void keep(bench_t *bench, rlx_job_t *job)
 {
     (void)bench;
     (void)job;
+}
+
+/* Between putting a job into the ring and ringing, the loop may lose its CPU for so long that the job is done and its worker asleep. */
+static void a_worker_that_is_rung_for_nothing_hears_of_the_next_brief_job(void **state)
+{
+    static bench_t bench;
+
+    (void)state;
+    bench_open(&bench, model_make(-1, 100), 2);
+    bench.on_completed = keep;
+    for (int i = 0; i < 20; i++) {
+        usleep(2000); /* both workers sleep */
+        atomic_store(&bench.pool->summoned, true);
+        rlx_team_ring(bench.pool->team, 1);
+        usleep(2000);
+        bench.jobs[0].brief = true;
+        job_send(&bench, &bench.jobs[0], 1, (int64_t[]){1}, false);
+        bench_wait(&bench, i + 1);
+        job_drop(&bench, &bench.jobs[0]);
+    }
+    bench_close(&bench);
 }
 
 static void a_batch_gives_the_bits_of_its_parts(void **state)
@@ -521,6 +542,7 @@ int main(void)
         cmocka_unit_test(workers_are_named_nicer_and_deaf_to_signals),
         cmocka_unit_test(every_job_comes_back_once_with_its_bits),
         cmocka_unit_test(a_loop_that_spins_gets_its_run_back),
+        cmocka_unit_test(a_worker_that_is_rung_for_nothing_hears_of_the_next_brief_job),
         cmocka_unit_test(a_batch_gives_the_bits_of_its_parts),
         cmocka_unit_test(a_bad_request_of_a_batch_hurts_itself_only),
         cmocka_unit_test(a_cancelled_run_says_so),
