@@ -138,6 +138,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     }
     exchange = *socket_context;
     RLX_ASSERT(!exchange->suspended);
+    http->counters.broken += !exchange->heard;
     rlx_http_body_drop(exchange);
     if (exchange->previous != NULL)
         exchange->previous->next = exchange->next;

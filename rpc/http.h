@@ -40,6 +40,7 @@ typedef struct rlx_http_options {
     X(requests, "HTTP/1.1 requests that arrived whole") X(connections, "HTTP/1.1 connections") \
     X(connections_refused, "HTTP/1.1 connections refused: too many") X(bodies_oversize, "request bodies above the limit") \
     X(bodies_refused, "requests refused for the memory of all bodies") X(timeouts, "HTTP/1.1 connections closed: too slow") \
+    X(broken, "HTTP/1.1 connections that ended before their request was whole, or with what was none") \
     X(gone, "clients that left before their answer") X(answers_2xx, "answers 200 to 299") X(answers_4xx, "answers 400 to 499") \
     X(answers_5xx, "answers 500 to 599")
 typedef struct rlx_http_counters {

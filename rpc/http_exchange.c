@@ -37,6 +37,7 @@ void *rlx_http_on_line(void *context, const char *uri, struct MHD_Connection *co
     (void)context;
     (void)uri;
     phase_set(exchange, HTTP_HEADERS);
+    exchange->heard = false;
     exchange->begin_ns = rlx_clock_ns();
     return NULL; /* the access handler's first call is known by it */
 }
@@ -228,6 +229,7 @@ static enum MHD_Result exchange_begin(rlx_http_exchange_t *exchange, const char 
     const char *expect = MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, "Expect");
 
     phase_set(exchange, HTTP_BODY);
+    exchange->heard = true;
     exchange->method = method;
     exchange->path = path;
     announced = length_announced(exchange);
@@ -272,6 +274,7 @@ void rlx_http_on_completed(void *context, struct MHD_Connection *connection, voi
     (void)context;
     (void)code;
     *request = NULL;
+    exchange->http->counters.broken += exchange->phase == HTTP_BODY;
     if (exchange->response != NULL)
         MHD_destroy_response(exchange->response); /* made, and never queued */
     rlx_http_body_drop(exchange);

@@ -36,6 +36,7 @@ struct rlx_http_exchange {
     struct MHD_Response *response;
     int code;
     bool answered, suspended, watched, gone;
+    bool heard; /* the head of its last request was whole */
 };
 
 struct rlx_http {
