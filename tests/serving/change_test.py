@@ -3,6 +3,7 @@ import os
 import pathlib
 import signal
 import threading
+import urllib.request
 
 import numpy
 import tritonclient.grpc as triton

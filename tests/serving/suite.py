@@ -83,13 +83,13 @@ def resident(server):
     return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def private(server):
-    """Private memory from smaps by kind: bytes of mappings without a file, and of writable copies of files."""
+def private(server, store):
+    """Private memory from smaps, without mapped bundles: those in the folder `store`, and NAME.rlxb."""
     total, path = 0, ""
     for line in pathlib.Path(f"/proc/{server.process.pid}/smaps").read_text().splitlines():
         if re.match(r"[0-9a-f]+-[0-9a-f]+ ", line):
             path = line.split(None, 5)[5] if len(line.split(None, 5)) > 5 else ""
-        elif line.startswith(("Private_Clean:", "Private_Dirty:")) and not path.endswith(".rlxb"):
+        elif line.startswith(("Private_Clean:", "Private_Dirty:")) and not path.endswith(".rlxb") and not path.startswith(store):
             total += int(line.split()[1]) * 1024
     return total
 
