@@ -100,6 +100,7 @@ struct rlx_rpc_call {
     bool submitted;        /* headers given to nghttp2 */
     bool deferred;         /* its data callback waits for more */
     bool finished;         /* `status` is final */
+    bool overdue;          /* the deadline found the whole answer on its way out */
     bool ended;            /* trailers given to nghttp2 */
     bool closed;           /* the method's `closed` has run, or there was no method */
     bool aborted;          /* ended from our side; the rest of its output is dropped */

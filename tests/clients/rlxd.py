@@ -105,5 +105,5 @@ class Rlxd:
         finally:
             log = self.log()
             shutil.rmtree(self.folder, ignore_errors=True)
-        if kind is None and (code not in (0, 4, -signal.SIGKILL) or "AddressSanitizer" in log or "runtime error" in log):
+        if kind is None and (code not in (0, 4, -signal.SIGKILL) or any(word in log for word in ("Sanitizer", "runtime error"))):
             raise RuntimeError(f"rlxd ended with {code}\n{log}")

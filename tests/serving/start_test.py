@@ -36,6 +36,7 @@ def an_idle_daemon_with_resnet50_is_light_and_starts_at_once():
             for _ in range(size(7, 20, 2)):
                 assert server.stop() == 0
                 times.append(start(server, words))
+            times = times[1:]  # the source had changed just before it was read first: it was read again
             time.sleep(0.2)
             held = private(server, store)
         say(f"start to ready with a bundle of {bundle.stat().st_size / MIB:.0f} MiB and a stamp: {', '.join(f'{t * 1000:.0f}' for t in times)} ms; "
@@ -49,6 +50,8 @@ def a_killed_daemon_serves_again_at_once():
     with tempfile.TemporaryDirectory() as store:
         words = ["--set", f"models.store={store}"]
         with Rlxd({"sum": MODELS / "sum.rlxb", "resnet50": MODELS / "resnet50.rlxb"}, words=words) as server:
+            server.stop()
+            start(server, words)  # the sources are old enough now to be known again
             times = []
             for _ in range(size(3, 10, 1)):
                 traffic = Traffic(server, [pair("sum")], {"whole": 80, "pieces": 20})
