@@ -7,18 +7,14 @@ import re
 import subprocess
 import sys
 import tempfile
-import traceback
 import xml.dom.minidom
 
 import numpy
 
+import cases
+from cases import test
+
 RLX = os.environ["RLX"]
-TESTS = []
-
-
-def test(function):
-    TESTS.append(function)
-    return function
 
 
 class Project:
@@ -263,19 +259,8 @@ def fixed_shape_refuses_others(project):
 
 
 def main():
-    failed = 0
     with tempfile.TemporaryDirectory() as folder:
-        project = Project(pathlib.Path(folder))
-        for function in TESTS:
-            try:
-                function(project)
-                print("ok  ", function.__name__.replace("_", " "))
-            except Exception:  # a test may fail in any way; the others still run
-                failed += 1
-                print("FAIL", function.__name__.replace("_", " "))
-                traceback.print_exc(file=sys.stdout)
-    print(f"{len(TESTS) - failed} passed, {failed} failed, 0 skipped")
-    return 1 if failed else 0
+        return cases.finish(*cases.run(Project(pathlib.Path(folder))))
 
 
 if __name__ == "__main__":

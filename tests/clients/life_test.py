@@ -8,7 +8,7 @@ import numpy
 import tritonclient.grpc as triton
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
-from harness import bundles, expect_error, test, until
+from harness import bundles, test, until
 from rlxd import Rlxd
 
 EYE = numpy.eye(512, dtype=numpy.float32)

@@ -5,6 +5,7 @@ import pathlib
 import sys
 import traceback
 
+import cases
 import harness
 from rlxd import Rlxd
 
@@ -24,16 +25,15 @@ def load():
 
 def main():
     names = sorted(path.stem for path in harness.MODELS.glob("*.rlxb") if path.stem != "sum2")
-    passed, failed = 0, load()
+    passed, failed, skipped = 0, 0, 0
+    broken = load()
     try:
         with Rlxd(harness.bundles(*names)) as server:
-            passed, more = harness.run(server)
-            failed += more
+            passed, failed, skipped = cases.run(server)
     except RuntimeError as error:
-        failed += 1
+        broken += 1
         print(f"FAIL the shared server: {error}")
-    print(f"{passed} passed, {failed} failed, 0 skipped")
-    return 1 if failed else 0
+    return cases.finish(passed, failed + broken, skipped)
 
 
 if __name__ == "__main__":

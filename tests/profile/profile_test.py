@@ -10,28 +10,18 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 import urllib.request
 
 import numpy
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "clients"))
-from rlxd import Rlxd  # noqa: E402
+import cases
+from cases import Skip, test
+from rlxd import Rlxd
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 RLX = os.environ["RLX"]
 MODEL = ("rapidocr-onnxruntime==1.4.4", "rapidocr_onnxruntime/models/ch_ppocr_mobile_v2.0_cls_infer.onnx",
          "e47acedf663230f8863ff1ab0e64dd2d82b838fceb5957146dab185a89d6215c")
-TESTS = []
-
-
-class Skip(Exception):
-    pass
-
-
-def test(function):
-    TESTS.append(function)
-    return function
 
 
 def rlx(*words, code=0):
@@ -363,28 +353,13 @@ def the_file_is_bounded_and_says_what_it_dropped(bench):
 
 
 def main():
-    wanted = [word for word in sys.argv[1:] if not word.startswith("-")]
-    passed = failed = skipped = 0
     with tempfile.TemporaryDirectory() as folder:
         try:
             bench = Bench(pathlib.Path(folder))
         except Skip as reason:
             print(f"skipped: {reason}")
-            print(f"0 passed, 0 failed, {len(TESTS)} skipped")
-            return 0
-        for function in TESTS:
-            title = function.__name__.replace("_", " ")
-            if wanted and not any(word in title for word in wanted):
-                continue
-            try:
-                function(bench)
-                passed += 1
-                print(f"ok      {title}", flush=True)
-            except Exception:  # every failure is shown and counted
-                failed += 1
-                print(f"FAILED  {title}\n{traceback.format_exc()}", flush=True)
-    print(f"{passed} passed, {failed} failed, {skipped} skipped")
-    return 1 if failed else 0
+            return cases.finish(0, 0, len(cases.TESTS))
+        return cases.finish(*cases.run(bench))
 
 
 if __name__ == "__main__":

@@ -11,27 +11,15 @@ import sys
 import tempfile
 import threading
 import time
-import traceback
 
 import numpy
 from prometheus_client.parser import text_string_to_metric_families
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from server import TYPES, Server, tensor  # noqa: E402
-
-TESTS = []
-
-
-class Skip(Exception):
-    pass
-
+import cases
+from cases import Skip, test
+from server import TYPES, Server, tensor
 
 HEADER = "Inference-Header-Content-Length"
-
-
-def test(function):
-    TESTS.append(function)
-    return function
 
 
 def refused(answer, code, *words):
@@ -599,7 +587,6 @@ def abuse_is_refused_and_leaves_nothing(server):
         server.health_within(0.1)
     clients = []
     for _ in range(200):
-        import socket
         client = socket.create_connection((server.host, server.port))
         client.sendall((path + "Content-Length: 50000000\r\n\r\n{").encode())
         clients.append(client)
@@ -665,35 +652,11 @@ def stopping_turns_ready_false_and_finishes_what_was_accepted(server):
 
 
 def main():
-    passed, failed, skipped = 0, [], 0
-    only = [word for word in sys.argv[1:] if not word.startswith("-")]
-    with tempfile.TemporaryDirectory() as folder:
-        server = Server(folder)
-        try:
-            for function in TESTS:
-                if only and not any(word in function.__name__ for word in only):
-                    continue
-                try:
-                    function(server)
-                    passed += 1
-                    print(f"ok   {function.__name__}", flush=True)
-                except Skip as reason:
-                    skipped += 1
-                    print(f"skip {function.__name__}: {reason}", flush=True)
-                except Exception:
-                    failed.append(function.__name__)
-                    print(f"FAIL {function.__name__}\n{traceback.format_exc(limit=4)}", flush=True)
-                    if server.process.poll() is not None:
-                        print(f"rlxd ended with {server.process.returncode}: {(server.folder / 'rlxd.log').read_text()[-3000:]}")
-                        break
-        finally:
-            server.stop()
-            log = (server.folder / "rlxd.log").read_text()
-            if "Sanitizer" in log or "runtime error" in log:
-                failed.append("sanitizer")
-                print(log[-6000:])
-    print(f"{passed} passed, {len(failed)} failed, {skipped} skipped")
-    return 1 if failed else 0
+    with tempfile.TemporaryDirectory() as folder, Server(folder) as server:
+        counts = cases.run(server, over=lambda: f"rlxd ended\n{server.log()[-3000:]}" if server.process.poll() is not None else None)
+        server.stop()
+    return cases.finish(*counts)
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

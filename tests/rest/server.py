@@ -3,17 +3,17 @@ import http.client
 import json
 import os
 import pathlib
-import re
 import socket
 import subprocess
 import time
 
 import numpy
-import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 
-RLX = os.environ["RLX"]
-RLXD = os.environ.get("RLXD") or str(pathlib.Path(os.environ["RLX_BUILD"]) / "daemon/rlxd")
+from graphs import bundle, constant, save, value
+from program import Program
+
+RLXD = os.environ["RLXD"]
 
 TYPES = {
     "FP32": (TensorProto.FLOAT, numpy.float32), "FP64": (TensorProto.DOUBLE, numpy.float64), "FP16": (TensorProto.FLOAT16, numpy.float16),
@@ -24,63 +24,39 @@ TYPES = {
 }
 
 
-def model_make(name, nodes, inputs, outputs, constants=()):
-    ports = [[helper.make_tensor_value_info(*port) for port in side] for side in (inputs, outputs)]
-    graph = helper.make_graph(nodes, name, *ports, [numpy_helper.from_array(value, key) for key, value in constants])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
-    model.ir_version = 8
-    return model
+def identity(kind, *dims):
+    """y = x"""
+    return [helper.make_node("Identity", ["x"], ["y"])], [value("x", kind, *dims)], [value("y", kind, *dims)]
 
 
 def models():
-    """name -> (model, further words of `rlx compile`)"""
+    """name -> (graph, further words of `rlx compile`)"""
     node, kind = helper.make_node, TensorProto.FLOAT
-    found = {f"id_{name.lower()}": (model_make("id", [node("Identity", ["x"], ["y"])], [("x", number, ["n", 3])], [("y", number, ["n", 3])]), ())
-             for name, (number, _) in TYPES.items()}
-    found["add"] = (model_make("add", [node("Add", ["a", "b"], ["sum"]), node("Sub", ["a", "b"], ["diff"])],
-                               [("a", kind, [2, 3]), ("b", kind, [2, 3])], [("sum", kind, [2, 3]), ("diff", kind, [2, 3])]), ())
-    found["line"] = (model_make("line", [node("Identity", ["x"], ["y"])], [("x", kind, ["n"])], [("y", kind, ["n"])]), ())
-    found["bounded"] = (model_make("bounded", [node("Identity", ["x"], ["y"])], [("x", kind, ["n"])], [("y", kind, ["n"])]), ("--max", "n=4"))
-    found["divide"] = (model_make("divide", [node("Div", ["a", "b"], ["q"])], [("a", kind, [3]), ("b", kind, [3])], [("q", kind, [3])]), ())
+    found = {f"id_{name.lower()}": (identity(number, "n", 3), ()) for name, (number, _) in TYPES.items()}
+    found["add"] = (([node("Add", ["a", "b"], ["sum"]), node("Sub", ["a", "b"], ["diff"])],
+                     [value("a", kind, 2, 3), value("b", kind, 2, 3)], [value("sum", kind, 2, 3), value("diff", kind, 2, 3)]), ())
+    found["line"] = (identity(kind, "n"), ())
+    found["bounded"] = (identity(kind, "n"), ("--max", "n=4"))
+    found["divide"] = (([node("Div", ["a", "b"], ["q"])], [value("a", kind, 3), value("b", kind, 3)], [value("q", kind, 3)]), ())
     weights = numpy.random.default_rng(1).standard_normal((64, 64, 3, 3), dtype=numpy.float32)
-    found["slow"] = (model_make("slow", [node("Conv", ["x", "w"], ["t"], pads=[1, 1, 1, 1]), node("Conv", ["t", "w"], ["u"], pads=[1, 1, 1, 1]),
-                                         node("ReduceMean", ["u"], ["y"], axes=[2, 3], keepdims=0)],
-                                [("x", kind, [1, 64, "h", "w"])], [("y", kind, [1, 64])], [("w", weights)]), ())
+    found["slow"] = (([node("Conv", ["x", "w"], ["t"], pads=[1, 1, 1, 1]), node("Conv", ["t", "w"], ["u"], pads=[1, 1, 1, 1]),
+                       node("ReduceMean", ["u"], ["y"], axes=[2, 3], keepdims=0)],
+                      [value("x", kind, 1, 64, "h", "w")], [value("y", kind, 1, 64)], [constant("w", weights)]), ())
     return found
 
 
-class Server:
+class Server(Program):
     def __init__(self, folder, *words):
-        self.folder = pathlib.Path(folder)
-        self.models = self.folder / "models"
+        self.models = pathlib.Path(folder) / "models"
         self.models.mkdir()
-        for name, (model, more) in models().items():
-            source = self.folder / f"{name}.onnx"
-            onnx.save(model, source)
-            subprocess.run([RLX, "compile", "--model", source, "--output", self.models / f"{name}.rlxb", *more], check=True, capture_output=True)
+        for name, (graph, more) in models().items():
+            source = pathlib.Path(folder) / f"{name}.onnx"
+            save(source, *graph)
+            bundle(source, self.models, *more)
         self.instrumented = "asan" in subprocess.run(["ldd", RLXD], capture_output=True, text=True).stdout
-        self.log = open(self.folder / "rlxd.log", "w+")
-        self.process = subprocess.Popen([RLXD, "--models", self.models, "--port", "0", "--workers", "2", *words], stdout=subprocess.PIPE,
-                                        stderr=self.log, text=True)
-        line = self.process.stdout.readline()
-        found = re.search(r"started on http://([\d.]+):(\d+)", line)
-        if not found:
-            self.process.wait(10)
-            raise RuntimeError(f"rlxd did not start: {line!r} {(self.folder / 'rlxd.log').read_text()}")
-        self.host, self.port = found[1], int(found[2])
-        self.url = f"http://{self.host}:{self.port}"
-
-    def stop(self):
-        self.process.terminate()
-        try:
-            return self.process.wait(20)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            return self.process.wait()
-
-    def rss(self):
-        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) * 1024
+        super().__init__([RLXD, "--models", self.models, "--port", "0", "--workers", "2", *words])
+        self.url = self.origin
+        self.host = self.url.split("//")[1].rsplit(":", 1)[0]
 
     def connect(self, timeout=20):
         return http.client.HTTPConnection(self.host, self.port, timeout=timeout)

@@ -89,7 +89,7 @@ def out_of_descriptors_open_connections_work_and_the_log_stays_short():
         expect(server.cpu() - cpu < 0.2, "the server spun")
         refused = int(re.search(rb"connections_refused (\d+)", raw.call("/test/Counters")[1])[1])
         expect(refused > 100, refused)
-        expect(server.stderr().count("\n") == 1 and "descriptors" in server.stderr(), server.stderr())
+        expect(server.log().count("\n") == 1 and "descriptors" in server.log(), server.log())
         for client in clients:
             client.close()
         time.sleep(0.2)
@@ -261,7 +261,7 @@ def one_stream_above_the_maximum_is_refused_and_the_connection_goes_on():
         expect(reset == 7, reset)  # REFUSED_STREAM
         raw.send(frame(RST_STREAM, 0, streams[0], struct.pack(">I", 8)))
         expect(raw.call("/test/Echo", b"room")[1] == b"room")
-        server.stop = signal.SIGINT
+        server.stop_signal = signal.SIGINT
 
 
 @test

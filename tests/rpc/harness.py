@@ -3,58 +3,41 @@ import contextlib
 import os
 import resource
 import signal
-import subprocess
 import tempfile
 import time
 
 import grpc
 
+from cases import test  # noqa: F401: for the tests
 from h2 import Raw
+from program import Program
 
 SERVER = os.environ["RPC_TEST_SERVER"]
 SANITIZED = os.environ.get("RPC_TEST_SANITIZED") == "1"
-tests = []
 work = tempfile.TemporaryDirectory(prefix="rlx-rpc-")
 
 
-def test(function):
-    tests.append(function)
-    return function
-
-
-class Server:
+class Server(Program):
     """A test server; leaving it stops it, and fails unless every call was closed, every answer released and every handle gone."""
+    READY = "port "
 
     def __init__(self, *arguments, stop=signal.SIGTERM, nofile=None):
         limit = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (nofile, nofile))) if nofile else None
-        self.errors = tempfile.TemporaryFile()
-        self.process = subprocess.Popen([SERVER, *map(str, arguments)], stdout=subprocess.PIPE, stderr=self.errors, text=True, preexec_fn=limit)
-        line = self.process.stdout.readline()
-        if not line.startswith("port "):
-            raise AssertionError("the server did not start: " + self.stderr())
-        self.port = int(line.split()[1])
+        super().__init__([SERVER, *arguments], preexec_fn=limit)
         self.target = "127.0.0.1:%d" % self.port
-        self.stop = stop
+        self.stop_signal = stop
 
-    def __enter__(self):
-        return self
+    @property
+    def port(self):
+        return int(self.first_line.split()[1])
 
-    def __exit__(self, kind, *_):
-        if self.process.poll() is None:
-            self.process.send_signal(self.stop)
-        try:
-            code = self.process.wait(15)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            code = "none within 15 s"
-        if kind is not None and code != 0:
-            print("the server ended with %s: %s" % (code, self.stderr()))
-        if kind is None:
-            expect(code == 0, "the server ended with %s: %s%s" % (code, self.process.stdout.read(), self.stderr()))
-
-    def stderr(self):
-        self.errors.seek(0)
-        return self.errors.read().decode(errors="replace")[-3000:]
+    def __exit__(self, kind, *rest):
+        code = self.stop(self.stop_signal, 15)
+        if code != 0:
+            said = "the server ended with %s: %s%s" % (code, "".join(self.lines), self.log()[-3000:])
+            expect(kind is not None, said)
+            print(said)
+        super().__exit__(kind, *rest)
 
     def raw(self, *arguments, **how):
         return Raw(self.port, *arguments, **how)
@@ -77,10 +60,6 @@ class Server:
         took = time.monotonic() - begin
         expect(fields.get("grpc-status") == "0" and body == b"alive?", (fields, body))
         expect(took < (1.0 if SANITIZED else 0.1), "health took %.0f ms" % (took * 1000))
-
-    def rss(self):
-        with open("/proc/%d/statm" % self.process.pid) as file:
-            return int(file.read().split()[1]) * 4096
 
     def cpu(self):
         with open("/proc/%d/stat" % self.process.pid) as file:

@@ -97,7 +97,7 @@ def over_a_unix_socket_and_a_stale_socket_file_is_replaced():
     stale = socket.socket(socket.AF_UNIX)
     stale.bind(path)
     stale.close()
-    with Server("--unix", path) as server:
+    with Server("--unix", path):
         with grpc.insecure_channel("unix:" + path) as channel:
             expect(b"peer unix\n" in unary(channel, "/test/Info")(b"", timeout=5))
         curl = subprocess.run(["curl", "-s", "--unix-socket", path, "http://local/x"], capture_output=True, timeout=5)

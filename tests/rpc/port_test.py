@@ -97,7 +97,7 @@ def plain_bytes_to_a_tls_port_and_tls_to_a_plain_one_are_refused():
             plain.settimeout(3)
             while plain.recv(1000):
                 pass
-        server.stop = signal.SIGINT
+        server.stop_signal = signal.SIGINT
     with Server() as server:
         context = ssl.create_default_context(cafile=paths["ca"])
         try:

@@ -3,12 +3,10 @@ import json
 import os
 import pathlib
 import select
-import signal
 import socket
-import subprocess
 import time
-import urllib.error
-import urllib.request
+
+from program import Program
 
 BUILD = pathlib.Path(os.environ["RLX_BUILD"])
 RLX, RLXD, RLXCTL = (str(BUILD / name) for name in ("cli/rlx", "daemon/rlxd", "cli/rlxctl"))
@@ -42,60 +40,21 @@ class Systemd:
         return [line for _, line in self.heard]
 
 
-class Daemon:
-    def __init__(self, *words, program=(RLXD,), environment=None, wait=True):
-        self.process = subprocess.Popen([*program, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                        env={**os.environ, **(environment or {})})
-        self.url = None
-        if wait:
-            self.first_line = self.process.stdout.readline()
-            assert self.first_line.startswith("RLX Runtime started on http"), self.first_line + self.stop(signal.SIGKILL)[1]
-            self.url = self.first_line.split()[-1]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.communicate()
+class Daemon(Program):
+    def __init__(self, *words, program=(RLXD,), environment=None, wait=True, **options):
+        super().__init__([*program, *words], environment, wait, **options)
 
     @property
-    def pid(self):
-        return self.process.pid
-
-    @property
-    def port(self):
-        return int(self.url.rsplit(":", 1)[1])
-
-    def send(self, number):
-        self.process.send_signal(number)
-
-    def stop(self, number=signal.SIGTERM, timeout=30):
-        """(exit code, standard error)"""
-        if self.process.poll() is None:
-            self.process.send_signal(number)
-        _, error = self.process.communicate(timeout=timeout)
-        return self.process.returncode, error
+    def url(self):
+        return self.origin
 
     def get(self, path, body=None, timeout=20):
-        """(code, body), whatever the code is."""
-        request = urllib.request.Request(self.url + path, data=None if body is None else json.dumps(body).encode(),
-                                         headers={"Content-Type": "application/json"})
-        try:
-            with urllib.request.urlopen(request, timeout=timeout) as answer:
-                return answer.status, answer.read().decode()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read().decode()
+        """(code, text), whatever the code is."""
+        code, text = self.fetch(path, None if body is None else json.dumps(body).encode(), timeout)
+        return code, text.decode()
 
     def infer(self, model, values, shape, name="x", timeout=60):
         return self.get(f"/v2/models/{model}/infer", {"inputs": [{"name": name, "datatype": "FP32", "shape": shape, "data": values}]}, timeout)
-
-    def wait_until(self, what, seconds=10):
-        end = time.monotonic() + seconds
-        while not what():
-            assert time.monotonic() < end, "what was waited for did not come"
-            time.sleep(0.01)
 
 
 def wait_port_closed(port, seconds=5):

@@ -1,28 +1,18 @@
 """Models made for these tests: one that is fast, one that takes as long as it is told."""
-import subprocess
-
 import numpy
-import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 
-from daemon import RLX
+from graphs import bundle, constant, save, value
 
-
-def compile_model(graph, folder, name):
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    onnx.checker.check_model(model)
-    source, bundle = folder / f"{name}.onnx", folder / f"{name}.rlxb"
-    onnx.save(model, source)
-    subprocess.run([RLX, "compile", "--model", str(source), "--output", str(bundle)], check=True, capture_output=True)
-    return bundle
+F = TensorProto.FLOAT
 
 
-def add_one(folder, name="add", constant=1.0):
-    """y = x + constant; x is f32[n]."""
-    value = numpy_helper.from_array(numpy.array([constant], numpy.float32), "c")
-    graph = helper.make_graph([helper.make_node("Add", ["x", "c"], ["y"])], name, [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n"])],
-                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n"])], [value])
-    return compile_model(graph, folder, name)
+def add_one(folder, name="add", addend=1.0):
+    """y = x + addend; x is f32[n]."""
+    source = folder / f"{name}.onnx"
+    save(source, [helper.make_node("Add", ["x", "c"], ["y"])], [value("x", F, "n")], [value("y", F, "n")],
+         [constant("c", numpy.array([addend], numpy.float32))])
+    return bundle(source, folder)
 
 
 def slow(folder, products, name="slow", side=512):
@@ -30,7 +20,6 @@ def slow(folder, products, name="slow", side=512):
     nodes = [helper.make_node("Mul", ["x", "ones"], ["m0"])]
     nodes += [helper.make_node("MatMul", [f"m{i}", "m0"], [f"m{i + 1}"]) for i in range(products)]
     nodes.append(helper.make_node("ReduceMean", [f"m{products}"], ["y"], axes=[0, 1], keepdims=0))
-    ones = numpy_helper.from_array(numpy.ones((side, 1), numpy.float32), "ones")
-    graph = helper.make_graph(nodes, name, [helper.make_tensor_value_info("x", TensorProto.FLOAT, [side])],
-                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [])], [ones])
-    return compile_model(graph, folder, name)
+    source = folder / f"{name}.onnx"
+    save(source, nodes, [value("x", F, side)], [value("y", F)], [constant("ones", numpy.ones((side, 1), numpy.float32))])
+    return bundle(source, folder)

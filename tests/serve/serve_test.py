@@ -13,21 +13,16 @@ import sys
 import tempfile
 import threading
 import time
-import traceback
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from daemon import BUILD, RLX, RLXCTL, RLXD, Daemon, Systemd, wait_port_closed  # noqa: E402
-import models  # noqa: E402
+import cases
+import models
+from cases import Skip, test
+from daemon import RLX, RLXCTL, RLXD, Daemon, Systemd, wait_port_closed
+from program import until
 
 SANITIZED = os.environ.get("RLX_TEST_SANITIZED") == "1"
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-TESTS = []
 SIDE = 512
-
-
-def test(function):
-    TESTS.append(function)
-    return function
 
 
 class Kit:
@@ -65,7 +60,7 @@ def slow_request(daemon, answers, index=0):
 
     thread = threading.Thread(target=ask)
     thread.start()
-    daemon.wait_until(lambda: '"running":1' in daemon.get("/v1/status")[1].replace(" ", ""))
+    until(lambda: '"running":1' in daemon.get("/v1/status")[1], "the slow request runs")
     return thread
 
 
@@ -76,7 +71,7 @@ def rlxd_says_where_it_serves_and_answers(kit):
         code, body = daemon.infer("add", [1, 2, 3], [3])
         assert code == 200 and json.loads(body)["outputs"][0]["data"] == [2, 3, 4], body
         assert daemon.get("/readyz")[0] == 200
-        assert daemon.stop()[0] == 0
+        assert daemon.stop() == 0
 
 
 @test
@@ -118,7 +113,8 @@ def a_bad_bundle_in_the_repository_does_not_keep_the_others_from_serving(kit):
         assert code == 503
         states = {row["name"]: row["state"] for row in json.loads(daemon.get("/v2/repository/index", {})[1])}
         assert states["add"] == "READY" and states["bad"] == "UNAVAILABLE", states
-        assert "bad" in daemon.stop()[1]
+        daemon.stop()
+        assert "bad" in daemon.log()
 
 
 @test
@@ -139,7 +135,7 @@ def rlx_run_serves_a_bundle_and_an_onnx_model_through_the_cache(kit):
             assert daemon.infer("add", [1] * 9, [9])[0] == 200
             code, body = daemon.infer("named", [1] * 5, [5])
             assert code != 200 and "RLX-1404" in body, body
-            assert daemon.stop()[0] == 0
+            assert daemon.stop() == 0
         entries = list((cache / "bundles").glob("*.rlxb"))
         assert len(entries) == 1, entries
         stamp = entries[0].stat().st_mtime_ns
@@ -188,14 +184,14 @@ def sigterm_answers_what_was_accepted_and_ends_with_0(kit):
     answers = [None]
     with Daemon("--model", kit.slow, "--model", kit.add, "--port", 0) as daemon:
         thread = slow_request(daemon, answers)
-        daemon.send(signal.SIGTERM)
-        daemon.wait_until(lambda: daemon.get("/readyz")[0] == 503)
+        daemon.signal(signal.SIGTERM)
+        until(lambda: daemon.get("/readyz")[0] == 503, "not ready")
         code, body = daemon.infer("add", [1], [1])
         assert code == 503 and "RLX-1606" in body, (code, body)
         assert daemon.get("/healthz")[0] == 200
         thread.join()
         assert answers[0][0] == 200, answers
-        assert daemon.stop(0)[0] == 0
+        assert daemon.stop(0) == 0
         wait_port_closed(daemon.port)
 
 
@@ -204,7 +200,7 @@ def an_idle_daemon_stops_at_once(kit):
     with Daemon("--model", kit.add, "--port", 0) as daemon:
         for number in (signal.SIGINT,):
             start = time.monotonic()
-            assert daemon.stop(number)[0] == 0
+            assert daemon.stop(number) == 0
             assert time.monotonic() - start < 1
 
 
@@ -221,12 +217,12 @@ def the_drain_deadline_and_a_second_signal_end_the_process_with_4(kit):
 
             thread = threading.Thread(target=ask)
             thread.start()
-            daemon.wait_until(lambda: '"running":1' in daemon.get("/v1/status")[1])
+            until(lambda: '"running":1' in daemon.get("/v1/status")[1], "the slow request runs")
             start = time.monotonic()
             for _ in range(signals):
-                daemon.send(signal.SIGTERM)
+                daemon.signal(signal.SIGTERM)
                 time.sleep(0.05)
-            code, error = daemon.stop(0)
+            code, error = daemon.stop(0), daemon.log()
             thread.join()
             assert code == 4 and "ending at once" in error, (code, error)
             assert time.monotonic() - start < (5 if SANITIZED else 1)
@@ -243,17 +239,17 @@ def sighup_applies_what_it_can_and_says_what_needs_a_restart(kit):
         (kit.repository / "late.rlxb").write_bytes(kit.add.read_bytes())
         config.write_text(f"models: {{repository: {kit.repository}}}\nlogging: {{level: debug}}\nscheduling: {{queue: 3}}\n")
         systemd.heard.clear()
-        daemon.send(signal.SIGHUP)
+        daemon.signal(signal.SIGHUP)
         assert int(systemd.wait_for("MONOTONIC_USEC=").split("=")[1]) > 0
         systemd.wait_for("READY=1")
         assert systemd.lines()[0] == "RELOADING=1", systemd.lines()
         assert daemon.infer("late", [1], [1])[0] == 200
         config.write_text("models: {repositry: x}\n")
         systemd.heard.clear()
-        daemon.send(signal.SIGHUP)
+        daemon.signal(signal.SIGHUP)
         assert "reload refused" in systemd.wait_for("STATUS=Serving")
         assert daemon.infer("late", [1], [1])[0] == 200
-        code, error = daemon.stop()
+        code, error = daemon.stop(), daemon.log()
     assert code == 0
     assert "configuration changed key=logging.level" in error, error
     assert "a restart is needed for it key=scheduling.queue" in error, error
@@ -267,13 +263,13 @@ def a_reload_or_a_stop_that_comes_while_models_load_is_not_lost(kit):
     words = ("--model", kit.slow, "--port", 0, "--set", "models.warm_up=3")
     with Daemon(*words, environment={"NOTIFY_SOCKET": systemd.path}, wait=False) as daemon:
         systemd.wait_for("EXTEND_TIMEOUT_USEC=")
-        daemon.send(signal.SIGHUP)
+        daemon.signal(signal.SIGHUP)
         systemd.wait_for("READY=1", 30)
         systemd.wait_for("RELOADING=1")
     systemd = Systemd(kit.folder)
     with Daemon(*words, environment={"NOTIFY_SOCKET": systemd.path}, wait=False) as daemon:
         systemd.wait_for("EXTEND_TIMEOUT_USEC=")
-        assert daemon.stop()[0] == 0
+        assert daemon.stop() == 0
         assert "READY=1" not in systemd.lines()
 
 
@@ -288,7 +284,7 @@ def systemd_hears_ready_pings_and_the_stop(kit):
         assert 4 <= len(pings) <= 8, systemd.lines()
         assert max(b - a for a, b in zip(pings, pings[1:])) < 0.35
         assert "Serving on " + daemon.url in systemd.wait_for("STATUS=Serving")
-        assert daemon.stop()[0] == 0
+        assert daemon.stop() == 0
         systemd.wait_for("STOPPING=1")
 
 
@@ -301,12 +297,12 @@ def a_long_start_and_a_long_drain_extend_systemds_timers(kit):
         systemd.wait_for("READY=1")
         thread = slow_request(daemon, answers)
         systemd.heard.clear()
-        daemon.send(signal.SIGTERM)
+        daemon.signal(signal.SIGTERM)
         systemd.wait_for("STOPPING=1")
         assert int(systemd.wait_for("EXTEND_TIMEOUT_USEC=").split("=")[1]) >= 10_000_000
         thread.join()
         assert answers[0][0] == 200
-        assert daemon.stop(0)[0] == 0
+        assert daemon.stop(0) == 0
 
 
 @test
@@ -316,7 +312,7 @@ def pings_go_on_while_draining(kit):
     with Daemon("--model", kit.slow, "--port", 0, environment={"NOTIFY_SOCKET": systemd.path, "WATCHDOG_USEC": "200000"}) as daemon:
         systemd.wait_for("READY=1")
         thread = slow_request(daemon, answers)
-        daemon.send(signal.SIGTERM)
+        daemon.signal(signal.SIGTERM)
         systemd.wait_for("STOPPING=1")
         systemd.heard.clear()
         systemd.listen(0.45)
@@ -332,7 +328,7 @@ def a_run_without_progress_turns_ready_off_and_starves_the_watchdog(kit):
     with Daemon("--model", kit.slow, "--port", 0, "--set", "scheduling.progress_timeout=200ms", environment=environment) as daemon:
         systemd.wait_for("READY=1")
         thread = slow_request(daemon, answers)
-        daemon.wait_until(lambda: daemon.get("/readyz")[0] == 503)
+        until(lambda: daemon.get("/readyz")[0] == 503, "not ready")
         assert daemon.get("/healthz")[0] == 200
         systemd.listen(0.1)
         systemd.heard.clear()
@@ -345,6 +341,8 @@ def a_run_without_progress_turns_ready_off_and_starves_the_watchdog(kit):
 
 @test
 def an_idle_daemon_does_not_wake_up(kit):
+    if SANITIZED:
+        raise Skip("sanitizers wake threads of their own")
     with Daemon("--model", kit.add, "--port", 0) as daemon:
         assert daemon.infer("add", [1], [1])[0] == 200
         time.sleep(1)
@@ -366,12 +364,12 @@ def two_daemons_and_a_stale_socket_file(kit):
     memory = kit.folder / "m.sock"
     with Daemon("--port", 0, "--unix", path, "--memory-socket", memory, "--model", kit.add) as first:
         expect(run(RLXD, "--port", 0, "--unix", path), 1, "RLX-1601", "s.sock")
-        first.send(signal.SIGKILL)
-        first.process.wait()
+        first.signal(signal.SIGKILL)
+        first.wait()
     assert path.exists()
     with Daemon("--port", 0, "--unix", path, "--memory-socket", memory, "--model", kit.add) as second:
         expect(run(RLXCTL, "--unix", path, "health"), 0, "ready")
-        assert second.stop()[0] == 0
+        assert second.stop() == 0
     assert not path.exists() and not memory.exists()
 
 
@@ -382,7 +380,7 @@ def systemd_folders_hold_the_sockets(kit):
     with Daemon("--port", 0, "--model", kit.add, environment={"RUNTIME_DIRECTORY": str(folder)}) as daemon:
         assert sorted(path.name for path in folder.iterdir()) == ["memory.sock", "rlxd.sock"]
         expect(run(RLXCTL, "--unix", folder / "rlxd.sock", "-o", "json", "status"), 0, '"node"')
-        assert daemon.stop()[0] == 0
+        assert daemon.stop() == 0
 
 
 @test
@@ -390,7 +388,8 @@ def several_addresses_and_ipv6(kit):
     config = kit.config('server: {listen: ["127.0.0.1:0", "[::1]:0"]}\n')
     with Daemon("--config", config, "--model", kit.add) as daemon:
         assert daemon.get("/readyz")[0] == 200
-        error = daemon.stop()[1]
+        daemon.stop()
+        error = daemon.log()
     assert re.search(r"listening url=http://\[::1\]:\d+", error), error
 
 
@@ -404,7 +403,7 @@ def over_tls_the_port_speaks_https_and_the_socket_serves_rlxctl(kit):
         expect(run("curl", "-sS", "--http1.1", "--cacert", certificate, f"https://localhost:{daemon.port}/readyz"), 0, "ok")
         expect(run(RLXCTL, "--unix", path, "status"), 0, "add")
         expect(run(RLXCTL, "--url", f"http://127.0.0.1:{daemon.port}", "--timeout", "5", "status"), 1)
-        assert daemon.stop()[0] == 0
+        assert daemon.stop() == 0
     other = kit.folder / "other.pem"
     expect(run("openssl", "genrsa", "-out", other, "2048"), 0)
     expect(run(RLXD, "--port", 0, "--tls-certificate", certificate, "--tls-key", other), 78, "RLX-1602")
@@ -460,7 +459,7 @@ def rlxctl_drain_waits_for_what_was_accepted(kit):
         assert answers[0][0] == 200
         expect(run(RLXCTL, "--url", daemon.url, "health"), 1, "draining")
         assert daemon.infer("slow", [0.0] * SIDE, [SIDE])[0] == 503
-        assert daemon.stop()[0] == 0
+        assert daemon.stop() == 0
 
 
 class Odd(http.server.BaseHTTPRequestHandler):
@@ -503,23 +502,24 @@ def rlxctl_reads_chunks_escapes_controls_and_notices_a_cut_answer(kit):
 
 @test
 def out_of_descriptors_the_daemon_goes_on(kit):
+    if SANITIZED:
+        raise Skip("sanitizers take descriptors")
+
     def limit():
         resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
 
-    process = subprocess.Popen([RLXD, "--model", str(kit.add), "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=limit)
-    try:
-        url = process.stdout.readline().split()[-1]
-        port = int(url.rsplit(":", 1)[1])
+    with Daemon("--model", kit.add, "--port", 0, preexec_fn=limit) as daemon:
         clients = []
         for _ in range(200):
             client = socket.socket()
             client.setblocking(False)
-            client.connect_ex(("127.0.0.1", port))
+            client.connect_ex(("127.0.0.1", daemon.port))
             clients.append(client)
         time.sleep(0.5)
 
         def cpu_seconds():
-            return sum(map(int, pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+            fields = pathlib.Path(f"/proc/{daemon.pid}/stat").read_text().rsplit(")", 1)[1].split()
+            return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
 
         before = cpu_seconds()
         time.sleep(1)
@@ -527,37 +527,14 @@ def out_of_descriptors_the_daemon_goes_on(kit):
         for client in clients:
             client.close()
         time.sleep(0.5)
-        expect(run(RLXCTL, "--url", url, "health"), 0)
-    finally:
-        process.terminate()
-        _, error = process.communicate(timeout=20)
-    assert process.returncode == 0, error
-    assert len(error.splitlines()) < 40, error
-
-
-# Sanitizers wake threads of their own, and take descriptors.
-NOT_SANITIZED = ("an_idle_daemon_does_not_wake_up", "out_of_descriptors_the_daemon_goes_on")
+        expect(run(RLXCTL, "--url", daemon.url, "health"), 0)
+        assert daemon.stop() == 0, daemon.log()
+        assert len(daemon.log().splitlines()) < 40, daemon.log()
 
 
 def main():
-    passed = failed = skipped = 0
-    wanted = [word for word in sys.argv[1:] if not word.startswith("-")]
     with tempfile.TemporaryDirectory(prefix="rlx-serve-") as folder:
-        kit = Kit(pathlib.Path(folder))
-        for case in TESTS:
-            if wanted and case.__name__ not in wanted:
-                continue
-            if SANITIZED and case.__name__ in NOT_SANITIZED:
-                skipped += 1
-                continue
-            try:
-                case(kit)
-                passed += 1
-            except Exception:  # noqa: BLE001
-                failed += 1
-                print(f"FAILED {case.__name__}\n{traceback.format_exc()}", flush=True)
-    print(f"{passed} passed, {failed} failed, {skipped} skipped")
-    return 1 if failed else 0
+        return cases.finish(*cases.run(Kit(pathlib.Path(folder))))
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Compiles the bundles that the serving tests use: bundles.py FOLDER. Needs numpy and onnx; the program is named by RLX."""
 import importlib.util
-import os
 import pathlib
-import subprocess
 import sys
 
 import numpy
-from onnx import TensorProto, helper, numpy_helper, save
+from onnx import TensorProto, helper, save
+
+import graphs
+from graphs import bundle, constant, value
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests" / "clients"))
@@ -19,22 +20,22 @@ F = TensorProto.FLOAT
 def work_save(path, products):
     """y = something of x, f32[256]: products of 256 x 256, about half a millisecond each on one core, from 1 KiB of input."""
     rng = numpy.random.default_rng(1)
-    constants = [numpy_helper.from_array((rng.standard_normal((256, 256)) / 16).astype(numpy.float32), "w"),
-                 numpy_helper.from_array(numpy.ones((256, 1), numpy.float32), "ones")]
+    constants = [constant("w", (rng.standard_normal((256, 256)) / 16).astype(numpy.float32)),
+                 constant("ones", numpy.ones((256, 1), numpy.float32))]
     nodes = [helper.make_node("Mul", ["x", "ones"], ["v0"])]
     nodes += [helper.make_node("MatMul", [f"v{i}", "w"], [f"v{i + 1}"]) for i in range(products)]
     nodes.append(helper.make_node("ReduceMean", [f"v{products}"], ["y"], axes=[0], keepdims=0))
-    models.save(path, nodes, [models.value("x", F, 256)], [models.value("y", F, 256)], constants)
+    graphs.save(path, nodes, [value("x", F, 256)], [value("y", F, 256)], constants)
 
 
 def classify_save(path):
     """Two layers and a softmax over any number of rows: rows are independent, so requests run together."""
     rng = numpy.random.default_rng(2)
-    constants = [numpy_helper.from_array(rng.standard_normal(shape).astype(numpy.float32) / 8, name)
+    constants = [constant(name, rng.standard_normal(shape).astype(numpy.float32) / 8)
                  for name, shape in (("w", (64, 160)), ("b", (160,)), ("u", (160, 10)), ("c", (10,)))]
     nodes = [helper.make_node("Gemm", ["x", "w", "b"], ["h"]), helper.make_node("Tanh", ["h"], ["t"]),
              helper.make_node("Gemm", ["t", "u", "c"], ["s"]), helper.make_node("Softmax", ["s"], ["y"], axis=-1)]
-    models.save(path, nodes, [models.value("x", F, "batch", 64)], [models.value("y", F, "batch", 10)], constants)
+    graphs.save(path, nodes, [value("x", F, "batch", 64)], [value("y", F, "batch", 10)], constants)
 
 
 def resnet50_save(path):
@@ -57,11 +58,7 @@ def main():
     classify_save(sources / "classify.onnx")
     resnet50_save(sources / "resnet50.onnx")
     for path in sorted(sources.glob("*.onnx")):
-        options = ["--max", "batch=8"] if path.stem in ("sum", "sum2", "classify") else []
-        run = subprocess.run([os.environ["RLX"], "compile", "--model", str(path), "--output", str(folder / f"{path.stem}.rlxb"), *options],
-                             capture_output=True, text=True)
-        if run.returncode != 0:
-            sys.exit(f"{path.name} does not compile: {run.stdout}{run.stderr}")
+        bundle(path, folder, *(["--max", "batch=8"] if path.stem in ("sum", "sum2", "classify") else []))
 
 
 if __name__ == "__main__":

@@ -4,9 +4,9 @@ import importlib
 import pathlib
 import sys
 
-import suite
+import cases
 
 for path in sorted(pathlib.Path(__file__).parent.glob("*_test.py")):
     if path.stem != "serving_test":
         importlib.import_module(path.stem)
-sys.exit(suite.run())
+sys.exit(cases.finish(*cases.run()))

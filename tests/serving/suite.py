@@ -1,4 +1,4 @@
-"""What the serving tests share: the registry of tests, and views of a server's numbers from outside and inside."""
+"""What the serving tests share: views of a server's numbers from outside and inside."""
 import contextlib
 import http.client
 import json
@@ -7,7 +7,9 @@ import pathlib
 import re
 import sys
 import time
-import traceback
+
+from cases import Skip, test  # noqa: F401: for the tests
+from program import until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT / "tests" / "clients"), str(ROOT / "tests" / "rpc"), str(ROOT / "sdk" / "python")]
@@ -16,17 +18,7 @@ SANITIZED = os.environ.get("RLX_TEST_SANITIZED") == "1"  # memory and times of s
 ALL = "--all" in sys.argv[1:]
 # Of the plain build: a sanitizer's cannot be loaded into a Python without it.
 os.environ.setdefault("RLX_LIBRARY", str(pathlib.Path(os.environ["RLX"]).parent.parent / "sdk" / "librlx.so.0"))
-TESTS = []
 MIB = 1 << 20
-
-
-class Skip(Exception):
-    pass
-
-
-def test(function):
-    TESTS.append(function)
-    return function
 
 
 def bundles(*names):
@@ -42,14 +34,6 @@ def size(quick, whole, sanitized=None):
 
 def say(text):
     print(f"     {text}", flush=True)
-
-
-def until(condition, what, seconds=10):
-    end = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < end, f"not within {seconds} s: {what}"
-        time.sleep(0.01)
-    return found
 
 
 def metrics(server):
@@ -79,8 +63,7 @@ def quiet(server):
 
 
 def resident(server):
-    fields = pathlib.Path(f"/proc/{server.process.pid}/statm").read_text().split()
-    return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
+    return server.rss()
 
 
 def private(server, store):
@@ -143,26 +126,3 @@ def healthy_after(server, what):
 
 def status(server):
     return json.loads(server.get("/v1/status")[1])
-
-
-def run():
-    wanted = [word for word in sys.argv[1:] if not word.startswith("-")]
-    passed = failed = skipped = 0
-    for function in TESTS:
-        name = f"{function.__module__.removesuffix('_test')}: {function.__name__.replace('_', ' ')}"
-        if wanted and not any(word in name.replace(" ", "_") or word in name for word in wanted):
-            continue
-        began = time.monotonic()
-        try:
-            function()
-            passed += 1
-            print(f"ok   {name} ({time.monotonic() - began:.1f} s)", flush=True)
-        except Skip as reason:
-            skipped += 1
-            print(f"skip {name}: {reason}", flush=True)
-        except Exception:  # a test may fail in any way; the others still run
-            failed += 1
-            print(f"FAIL {name} ({time.monotonic() - began:.1f} s)", flush=True)
-            traceback.print_exc(file=sys.stdout)
-    print(f"{passed} passed, {failed} failed, {skipped} skipped")
-    return 1 if failed else 0
