@@ -105,24 +105,29 @@ rlx_status_t rlx_file_read(const char *path, size_t bytes_max, void **out_data, 
     return RLX_OK;
 }
 
-static int parts_write(int fd, const rlx_bytes_t *parts, int n_parts)
+bool rlx_fd_write(int fd, const void *data, size_t bytes)
 {
-    for (int i = 0; i < n_parts; i++) {
-        const char *at = parts[i].data;
-        size_t left = parts[i].bytes;
+    const char *at = data;
 
-        while (left > 0) {
-            ssize_t n = write(fd, at, left < FILE_WRITE_MAX ? left : FILE_WRITE_MAX);
+    while (bytes > 0) {
+        ssize_t n = write(fd, at, bytes < FILE_WRITE_MAX ? bytes : FILE_WRITE_MAX);
 
-            if (n < 0 && errno == EINTR)
-                continue;
-            if (n < 0)
-                return -1;
-            at += n;
-            left -= (size_t)n;
-        }
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return false;
+        at += n;
+        bytes -= (size_t)n;
     }
-    return 0;
+    return true;
+}
+
+static bool parts_write(int fd, const rlx_bytes_t *parts, int n_parts)
+{
+    for (int i = 0; i < n_parts; i++)
+        if (!rlx_fd_write(fd, parts[i].data, parts[i].bytes))
+            return false;
+    return true;
 }
 
 /* Makes the rename durable. Some file systems refuse to sync a folder: then there is nothing more to do. */
@@ -147,7 +152,7 @@ static int file_write_in_place(const char *path, const rlx_bytes_t *parts, int n
 
     if (fd < 0)
         return -1;
-    rc = parts_write(fd, parts, n_parts);
+    rc = parts_write(fd, parts, n_parts) ? 0 : -1;
     return close(fd) != 0 ? -1 : rc;
 }
 
@@ -161,7 +166,7 @@ static int file_replace(const char *path, const rlx_bytes_t *parts, int n_parts)
     (void)unlink(temporary); /* a leftover of a killed process with our id */
     fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd >= 0) {
-        rc = parts_write(fd, parts, n_parts) != 0 || fsync(fd) != 0 ? -1 : 0;
+        rc = parts_write(fd, parts, n_parts) && fsync(fd) == 0 ? 0 : -1;
         saved = errno;
         if (close(fd) != 0 && rc == 0)
             rc = -1;

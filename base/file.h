@@ -5,6 +5,7 @@
 #ifndef RLX_BASE_FILE_H
 #define RLX_BASE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,5 +28,8 @@ rlx_status_t rlx_file_read(const char *path, size_t bytes_max, void **out_data, 
  * never a part. A `path` that exists and is no regular file (a pipe, /dev/null) is written in place. */
 rlx_status_t rlx_file_write_parts(const char *path, const rlx_bytes_t *parts, int n_parts, rlx_diag_t *diag);
 rlx_status_t rlx_file_write(const char *path, const void *data, size_t bytes, rlx_diag_t *diag);
+
+/* All of it, however often `fd` takes less or is interrupted. False: errno says why. */
+bool rlx_fd_write(int fd, const void *data, size_t bytes);
 
 #endif

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "bundle/format.h"
 
 #define KERNEL_END 256
@@ -21,19 +22,9 @@ static int memfd_open(void)
     return fd < 0 && errno == EINVAL ? memfd_create("rlx-code", MFD_CLOEXEC | MFD_ALLOW_SEALING) : fd; /* before Linux 6.3 */
 }
 
-static bool memfd_fill(int fd, const char *data, size_t bytes)
+static bool memfd_fill(int fd, const void *data, size_t bytes)
 {
-    while (bytes > 0) {
-        ssize_t n = write(fd, data, bytes);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        data += n;
-        bytes -= (size_t)n;
-    }
-    return fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
+    return rlx_fd_write(fd, data, bytes) && fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
 }
 
 static rlx_status_t index_check(const rlx_bundle_mapped_code_t *code, rlx_bundle_image_t *image, rlx_diag_t *diag)

@@ -6,9 +6,7 @@
 
 #include "bundle/format.h"
 #include "proto/bundle.pb-c.h"
-#include "proto/guard.h"
-
-#define DECODE_BYTES_MAX ((size_t)4 << 20)
+#include "proto/unpack.h"
 
 static const rlx_guard_field_t option_fields[] = {
     {.number = 1, .kind = RLX_GUARD_KIND_BYTES, .bytes_max = 256},
@@ -110,22 +108,6 @@ rlx_status_t rlx_bundle_manifest_encode(const rlx_bundle_manifest_t *manifest, u
     return RLX_OK;
 }
 
-static void *budget_alloc(void *context, size_t bytes)
-{
-    size_t *left = context;
-
-    if (bytes > *left)
-        return NULL;
-    *left -= bytes;
-    return malloc(bytes);
-}
-
-static void budget_free(void *context, void *data)
-{
-    (void)context;
-    free(data);
-}
-
 /* Appends a copy of `text` at `*at`. */
 static const char *text_keep(char **at, const char *text)
 {
@@ -179,20 +161,15 @@ static rlx_status_t manifest_keep(const Rlx__Bundle__V1__Manifest *from, size_t 
 
 rlx_status_t rlx_bundle_manifest_decode(const uint8_t *data, size_t bytes, rlx_bundle_manifest_t *out_manifest, rlx_diag_t *diag)
 {
-    size_t left = DECODE_BYTES_MAX;
-    ProtobufCAllocator allocator = {budget_alloc, budget_free, &left};
-    Rlx__Bundle__V1__Manifest *message;
+    ProtobufCMessage *message;
     rlx_status_t status;
 
     memset(out_manifest, 0, sizeof *out_manifest);
     if (bytes > RLX_BUNDLE_MANIFEST_MAX)
         return rlx_fail(diag, RLX_E_BUNDLE_MALFORMED, "the manifest has %zu bytes, at most %d", bytes, RLX_BUNDLE_MANIFEST_MAX);
-    RLX_TRY(rlx_guard_check(&manifest_message, &manifest_limits, data, bytes, diag));
-    message = rlx__bundle__v1__manifest__unpack(&allocator, bytes, data);
-    if (message == NULL)
-        return rlx_fail(diag, RLX_E_BUNDLE_MALFORMED, "the manifest is no valid protobuf message");
-    status = manifest_keep(message, bytes, out_manifest, diag);
-    rlx__bundle__v1__manifest__free_unpacked(message, &allocator);
+    RLX_TRY(rlx_unpack(&rlx__bundle__v1__manifest__descriptor, &manifest_message, &manifest_limits, data, bytes, &message, diag));
+    status = manifest_keep((const Rlx__Bundle__V1__Manifest *)message, bytes, out_manifest, diag);
+    rlx_unpack_free(message);
     if (status != RLX_OK)
         rlx_bundle_manifest_fini(out_manifest);
     return status;

@@ -1,19 +1,18 @@
 /* Opening a bundle for this process, and matching arrays with the model's inputs by name. */
 #include "cli/session.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpus.h"
 #include "cli/cli.h"
 #include "kernels/reference.h"
 
 static int cpus_usable(void)
 {
-    cpu_set_t set;
-    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    int n = rlx_cpus_allowed();
 
-    return n < 1 ? 1 : n > RLX_CLI_THREADS_MAX ? RLX_CLI_THREADS_MAX : n;
+    return n > RLX_CLI_THREADS_MAX ? RLX_CLI_THREADS_MAX : n;
 }
 
 rlx_status_t rlx_session_threads_parse(const char *text, rlx_session_options_t *options, rlx_diag_t *diag)

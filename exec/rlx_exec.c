@@ -1,12 +1,12 @@
 /* The embedding API over model, plan and team. Converts between the public plain structs and the inner ones; holds no state of its own. */
 #include "exec/rlx_exec.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cpus.h"
 #include "base/diag.h"
 #include "bundle/bundle.h"
 #include "exec/executor.h"
@@ -38,13 +38,6 @@ static int error_give(const rlx_diag_t *diag, rlx_status_t status, rlx_exec_erro
     return (int)status;
 }
 
-static int cpus_allowed(void)
-{
-    cpu_set_t set;
-
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
 int rlx_exec_open(const char *path, int threads, rlx_exec_t **out_exec, rlx_exec_error_t *error)
 {
     rlx_diag_t diag = {0};
@@ -57,7 +50,7 @@ int rlx_exec_open(const char *path, int threads, rlx_exec_t **out_exec, rlx_exec
     if (status == RLX_OK)
         status = rlx_model_from_bundle(exec->bundle, &exec->model, &diag);
     if (status == RLX_OK)
-        status = rlx_team_create(threads == 0 ? cpus_allowed() : threads, &exec->team, &diag);
+        status = rlx_team_create(threads == 0 ? rlx_cpus_allowed() : threads, &exec->team, &diag);
     if (status != RLX_OK) {
         rlx_exec_close(exec);
         return error_give(&diag, status, error);

@@ -14,7 +14,6 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -22,6 +21,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/cpus.h"
 
 #define RLX_TEAM_SPIN_NS 50000
 #define RLX_TEAM_MAX 1024
@@ -221,13 +221,6 @@ static rlx_status_t workers_start(rlx_team_t *team, rlx_diag_t *diag)
     return failed == 0 ? RLX_OK : rlx_fail(diag, RLX_E_NO_MEMORY, "cannot start worker thread %d of %d", team->n_threads, want);
 }
 
-static int cpus_allowed(void)
-{
-    cpu_set_t set;
-
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
-}
-
 static rlx_status_t team_alloc(int n_threads, rlx_team_t **out_team, rlx_diag_t *diag)
 {
     rlx_team_t *team;
@@ -237,7 +230,7 @@ static rlx_status_t team_alloc(int n_threads, rlx_team_t **out_team, rlx_diag_t 
     team = aligned_alloc(64, (sizeof *team + 63) / 64 * 64);
     if (team == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for a team");
-    *team = (rlx_team_t){.n_threads = n_threads, .spin_ns = cpus_allowed() >= n_threads ? RLX_TEAM_SPIN_NS : 0};
+    *team = (rlx_team_t){.n_threads = n_threads, .spin_ns = rlx_cpus_allowed() >= n_threads ? RLX_TEAM_SPIN_NS : 0};
     pthread_mutex_init(&team->lock, NULL);
     *out_team = team;
     return RLX_OK;
@@ -247,7 +240,7 @@ rlx_status_t rlx_team_create_open(int n_helpers, rlx_team_t **out_team, rlx_diag
 {
     RLX_TRY(team_alloc(n_helpers + 1, out_team, diag));
     (*out_team)->open = true;
-    (*out_team)->spin_ns = cpus_allowed() >= n_helpers ? RLX_TEAM_SPIN_NS : 0; /* whoever runs is one of the helpers */
+    (*out_team)->spin_ns = rlx_cpus_allowed() >= n_helpers ? RLX_TEAM_SPIN_NS : 0; /* whoever runs is one of the helpers */
     return RLX_OK;
 }
 

@@ -3,11 +3,11 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
-#include <sched.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/cpus.h"
 #include "daemon/config/read.h"
 
 static void addresses_probe(rlx_config_machine_t *machine)
@@ -30,13 +30,12 @@ static void addresses_probe(rlx_config_machine_t *machine)
 void rlx_config_machine_probe(rlx_config_machine_t *out_machine)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    cpu_set_t cpus;
 
     memset(out_machine, 0, sizeof *out_machine);
     if (gethostname(out_machine->host, sizeof out_machine->host - 1) != 0)
         strcpy(out_machine->host, "localhost");
     addresses_probe(out_machine);
-    out_machine->cores = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : (int)sysconf(_SC_NPROCESSORS_ONLN);
+    out_machine->cores = rlx_cpus_allowed();
     out_machine->memory_bytes = pages > 0 && page > 0 ? (int64_t)pages * page : 0;
 }
 

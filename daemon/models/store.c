@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/digest.h"
+#include "base/file.h"
 
 #define NS_PER_S INT64_C(1000000000)
 #define SETTLED_COARSE_NS (2 * NS_PER_S)     /* file systems that count seconds */
@@ -149,21 +150,6 @@ static rlx_status_t copy_open(const rlx_store_t *store, const char *hex, rlx_bun
     return rlx_bundle_open(path, RLX_BUNDLE_VOUCHED | RLX_BUNDLE_NO_STAMP, out_bundle, diag);
 }
 
-static bool write_all(int fd, const char *data, size_t bytes)
-{
-    while (bytes > 0) {
-        ssize_t n = write(fd, data, bytes);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        data += n;
-        bytes -= (size_t)n;
-    }
-    return true;
-}
-
 static rlx_status_t bytes_copy(int from, int to, const char *path, rlx_diag_t *diag)
 {
     char *chunk = malloc(COPY_CHUNK);
@@ -173,7 +159,7 @@ static rlx_status_t bytes_copy(int from, int to, const char *path, rlx_diag_t *d
     if (chunk == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory to copy a bundle");
     while (status == RLX_OK && ((n = read(from, chunk, COPY_CHUNK)) > 0 || (n < 0 && errno == EINTR)))
-        if (n > 0 && !write_all(to, chunk, (size_t)n))
+        if (n > 0 && !rlx_fd_write(to, chunk, (size_t)n))
             status = rlx_fail(diag, RLX_E_FILE_WRITE, "cannot copy '%s' into the store: %s", path, strerror(errno));
     if (status == RLX_OK && n < 0)
         status = rlx_fail(diag, RLX_E_FILE_OPEN, "cannot read '%s': %s", path, strerror(errno));

@@ -10,17 +10,11 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/cpus.h"
 #include "daemon/pool/inside.h"
 #include "daemon/pool/tracing.h"
 
 #define WORKERS_MAX 1000
-
-static int cpus_allowed(void)
-{
-    cpu_set_t set;
-
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
-}
 
 /* Hands finished jobs to their owner, oldest first. Returns whether there were any. */
 static bool done_take(rlx_pool_t *pool)
@@ -153,7 +147,7 @@ static void pin(const rlx_pool_t *pool, int index)
     cpu_set_t allowed, one;
     int nth = index;
 
-    if (!pool->options.pin || cpus_allowed() <= 2 || sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+    if (!pool->options.pin || rlx_cpus_allowed() <= 2 || sched_getaffinity(0, sizeof allowed, &allowed) != 0)
         return;
     nth %= CPU_COUNT(&allowed);
     CPU_ZERO(&one);
@@ -198,7 +192,7 @@ static void pool_free(rlx_pool_t *pool)
 
 static rlx_status_t pool_alloc(const rlx_pool_options_t *options, rlx_pool_t **out_pool, rlx_diag_t *diag)
 {
-    int n_workers = options->workers > 0 ? options->workers : cpus_allowed();
+    int n_workers = options->workers > 0 ? options->workers : rlx_cpus_allowed();
     rlx_pool_t *pool;
     uint32_t places = 1;
 

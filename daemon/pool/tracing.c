@@ -1,11 +1,10 @@
 #include "daemon/pool/tracing.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/cpus.h"
 #include "bundle/bundle.h"
 #include "daemon/pool/pool.h"
 
@@ -24,13 +23,6 @@ struct rlx_tracing {
     const char *isa;
     const rlx_trace_model_t *models[RLX_MODELS_SERVED_MAX]; /* by number */
 };
-
-static int cpus_allowed(void)
-{
-    cpu_set_t set;
-
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
-}
 
 static void on_before_sleep(uv_prepare_t *handle)
 {
@@ -59,7 +51,7 @@ rlx_status_t rlx_tracing_create(const rlx_tracing_options_t *options, rlx_tracin
 {
     rlx_tracing_t *tracing = calloc(1, sizeof *tracing);
     rlx_trace_options_t trace = {.path = options->path, .program = "rlxd", .version = options->version, .node = options->node,
-                                 .threads = options->workers > 0 ? options->workers : cpus_allowed(), .bytes_max = options->bytes_max};
+                                 .threads = options->workers > 0 ? options->workers : rlx_cpus_allowed(), .bytes_max = options->bytes_max};
     rlx_status_t status;
 
     if (tracing == NULL)
