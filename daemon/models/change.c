@@ -19,14 +19,6 @@ typedef struct load {
     void *done_context;
 } load_t;
 
-typedef struct dispose {
-    uv_work_t work;
-    rlx_models_t *models;
-    rlx_served_box_t *box;
-    rlx_model_name_t *unloading; /* NULL: replaced */
-    bool drop;                   /* its copy in the store has no other user */
-} dispose_t;
-
 /* ---- Leaving */
 
 static bool digest_in_use(const rlx_models_t *models, const uint8_t *digest)
@@ -41,11 +33,11 @@ static bool digest_in_use(const rlx_models_t *models, const uint8_t *digest)
 
 static void dispose_work(uv_work_t *work)
 {
-    dispose_t *dispose = work->data;
+    rlx_served_box_t *box = work->data;
 
-    if (dispose->drop)
-        rlx_store_drop(dispose->models->context.store, rlx_served_digest(dispose->box));
-    rlx_served_destroy(dispose->box);
+    if (box->drop)
+        rlx_store_drop(box->models->context.store, rlx_served_digest(box));
+    rlx_served_close(box);
 }
 
 static void unload_end(rlx_models_t *models, rlx_model_name_t *record)
@@ -62,12 +54,12 @@ static void unload_end(rlx_models_t *models, rlx_model_name_t *record)
 
 static void dispose_end(uv_work_t *work, int status)
 {
-    dispose_t *dispose = work->data;
-    rlx_models_t *models = dispose->models;
-    rlx_model_name_t *record = dispose->unloading;
+    rlx_served_box_t *box = work->data;
+    rlx_models_t *models = box->models;
+    rlx_model_name_t *record = box->unloading;
 
     (void)status; /* never cancelled */
-    free(dispose);
+    rlx_served_destroy(box);
     models->pending--;
     if (record != NULL && --record->unloading == 0)
         unload_end(models, record);
@@ -77,11 +69,8 @@ void rlx_models_forget(rlx_models_t *models, rlx_served_t *served)
 {
     rlx_served_box_t *box = (rlx_served_box_t *)served; /* its first member */
     rlx_model_name_t *record = rlx_registry_find(models, served->name);
-    dispose_t *dispose = calloc(1, sizeof *dispose);
 
     RLX_ASSERT(box->dying);
-    RLX_ASSERT(dispose != NULL);
-    *dispose = (dispose_t){.work.data = dispose, .models = models, .box = box};
     for (int v = 0; record != NULL && v < record->n_versions; v++) {
         rlx_model_version_t *version = &record->versions[v];
 
@@ -90,11 +79,13 @@ void rlx_models_forget(rlx_models_t *models, rlx_served_t *served)
         version->box = NULL;
         version->state = RLX_MODEL_UNAVAILABLE;
         snprintf(version->reason, sizeof version->reason, RLX_REASON_UNLOADED);
-        dispose->unloading = record;
+        box->unloading = record;
     }
-    dispose->drop = dispose->unloading == NULL && models->context.store != NULL && !digest_in_use(models, rlx_served_digest(box));
+    box->models = models;
+    box->drop = box->unloading == NULL && models->context.store != NULL && !digest_in_use(models, rlx_served_digest(box));
+    box->work.data = box;
     models->pending++;
-    RLX_ASSERT(uv_queue_work(models->loop, &dispose->work, dispose_work, dispose_end) == 0);
+    RLX_ASSERT(uv_queue_work(models->loop, &box->work, dispose_work, dispose_end) == 0);
 }
 
 static void version_retire(rlx_models_t *models, rlx_served_box_t *box)

@@ -12,8 +12,7 @@
 #define RLX_VERSIONS_MAX 64       /* of one name; more are refused */
 #define RLX_VERSION_TEXT 24
 #define RLX_MODEL_PATH_MAX 4096
-#define RLX_BATCH_ROWS_MAX 64     /* rows of a run where the model declares no maximum, or a larger one */
-#define RLX_BATCH_ROWS_DEFAULT 16
+#define RLX_BATCH_ROWS_DEFAULT 16 /* rows of a run where the model declares no maximum */
 
 /* A served model and what it owns. `served` is what others see. */
 typedef struct rlx_served_box {
@@ -22,7 +21,12 @@ typedef struct rlx_served_box {
     rlx_bundle_t *bundle;
     rlx_served_port_t *ports; /* inputs, then outputs */
     uint64_t number;
+    /* Leaving: here, so that it takes no memory that might be missing then. */
     bool dying;               /* removed: waits for rlx_models_forget */
+    bool drop;                /* its copy in the store has no other user */
+    rlx_models_t *models;
+    struct rlx_model_name *unloading; /* whose unload waits for it; NULL: it was replaced */
+    uv_work_t work;
 } rlx_served_box_t;
 
 /* One bundle file of a name. */
@@ -34,8 +38,7 @@ typedef struct rlx_found {
 /* What a load found and made. */
 typedef struct rlx_loaded {
     uint64_t version;
-    rlx_served_box_t *box; /* NULL: failed, or the bundle that serves already */
-    bool same;             /* unchanged since it was loaded */
+    rlx_served_box_t *box; /* NULL: failed */
     rlx_diag_t diag;
 } rlx_loaded_t;
 
@@ -59,6 +62,8 @@ rlx_status_t rlx_models_scan(const char *repository, char ***out_names, int *out
 /* Opens, verifies and prepares one version. */
 rlx_status_t rlx_served_create(const rlx_load_context_t *context, const char *name, const rlx_found_t *found, rlx_served_box_t **out_box,
                                rlx_diag_t *diag);
+/* Unmaps it, which takes time. Destroy does so too. */
+void rlx_served_close(rlx_served_box_t *box);
 void rlx_served_destroy(rlx_served_box_t *box);
 /* Names its bundle. */
 static inline const uint8_t *rlx_served_digest(const rlx_served_box_t *box) { return rlx_bundle_manifest_digest(box->bundle); }

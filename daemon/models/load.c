@@ -216,12 +216,19 @@ rlx_status_t rlx_served_create(const rlx_load_context_t *context, const char *na
     return RLX_OK;
 }
 
+void rlx_served_close(rlx_served_box_t *box)
+{
+    rlx_model_release(box->served.model); /* the last reference: nothing runs any more */
+    rlx_bundle_close(box->bundle);
+    box->served.model = NULL;
+    box->bundle = NULL;
+}
+
 void rlx_served_destroy(rlx_served_box_t *box)
 {
     if (box == NULL)
         return;
-    rlx_model_release(box->served.model); /* the last reference: nothing runs any more */
-    rlx_bundle_close(box->bundle);
+    rlx_served_close(box);
     free(box->ports);
     free(box);
 }

@@ -22,21 +22,37 @@ const char *rlx_fail_reason_name(rlx_fail_reason_t reason)
     return (unsigned)reason < sizeof names / sizeof *names ? names[reason] : "unknown";
 }
 
-static char *text_copy(const char *text) { return text != NULL ? strdup(text) : NULL; }
+const char *rlx_model_state_name(rlx_model_state_t state)
+{
+    static const char *const names[] = {[RLX_MODEL_LOADING] = "LOADING", [RLX_MODEL_READY] = "READY", [RLX_MODEL_UNLOADING] = "UNLOADING",
+                                        [RLX_MODEL_UNAVAILABLE] = "UNAVAILABLE"};
+
+    return (unsigned)state < sizeof names / sizeof *names ? names[state] : "UNKNOWN";
+}
+
+static bool text_copy(const char *text, char **out_copy)
+{
+    *out_copy = text != NULL ? strdup(text) : NULL;
+    return text == NULL || *out_copy != NULL;
+}
 
 rlx_status_t rlx_models_create(const rlx_models_options_t *options, rlx_models_t **out_models, rlx_diag_t *diag)
 {
     rlx_models_t *models = calloc(1, sizeof *models);
+    rlx_status_t status = RLX_OK;
 
     if (models == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for the registry of models");
     models->loop = options->loop;
     models->hooks = options->hooks;
-    models->context = (rlx_load_context_t){.repository = text_copy(options->repository), .trusted_keys = text_copy(options->trusted_keys),
-                                           .verify_signature = options->verify_signature, .warm_up = options->warm_up};
-    if (options->store != NULL && rlx_store_open(options->store, &models->context.store, diag) != RLX_OK) {
+    models->context = (rlx_load_context_t){.verify_signature = options->verify_signature, .warm_up = options->warm_up};
+    if (!text_copy(options->repository, &models->context.repository) || !text_copy(options->trusted_keys, &models->context.trusted_keys))
+        status = rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for the registry of models");
+    else if (options->store != NULL)
+        status = rlx_store_open(options->store, &models->context.store, diag);
+    if (status != RLX_OK) {
         rlx_models_destroy(models);
-        return RLX_UNAVAILABLE;
+        return status;
     }
     *out_models = models;
     return RLX_OK;

@@ -21,6 +21,7 @@
 
 #define RLX_MODEL_NAME_MAX 128 /* bytes with the NUL; letters, digits, "._-" and '/' inside; else refused */
 #define RLX_MODEL_PORTS_MAX 256 /* inputs; outputs. Else refused */
+#define RLX_BATCH_ROWS_MAX 64     /* of one run, whatever the model declares */
 #define RLX_MODELS_SERVED_MAX 1024 /* versions that serve at once, of all models. One more is refused: RLX-1620 */
 
 /* Nanosecond durations and how many. */
@@ -28,22 +29,25 @@ typedef struct rlx_duration {
     uint64_t count, ns;
 } rlx_duration_t;
 
+/* Why a request was not answered. */
+typedef enum rlx_fail_reason {
+    RLX_FAIL_MALFORMED, RLX_FAIL_REJECTED, RLX_FAIL_CANCELLED, RLX_FAIL_DEADLINE, RLX_FAIL_INPUT, RLX_FAIL_RUN, RLX_FAIL_UNAVAILABLE,
+    RLX_FAIL_REASONS
+} rlx_fail_reason_t;
+const char *rlx_fail_reason_name(rlx_fail_reason_t reason);
+
 /* Counted once per finished request: success + fail of all reasons together are the requests received. */
 typedef struct rlx_model_stats {
     rlx_duration_t success, queue, input, infer, output;
     /* Of answered requests: waiting (submit to start), computing, and all of it (first bytes read to answer made). */
     rlx_metric_histogram_t queue_time, compute_time, total_time;
-    uint64_t fail[7];             /* by rlx_fail_reason_t */
+    uint64_t fail[RLX_FAIL_REASONS];
     rlx_duration_t fail_all;
     uint64_t inferences, executions; /* rows; runs */
-    uint64_t last_ms;             /* wall clock of the last inference, ms since 1970 */
-    rlx_duration_t batch[65];     /* by rows of a run (64: that or more): runs and their kernel time */
-    uint64_t input_copies, region_bytes;
+    uint64_t last_ms;                /* wall clock of the last inference, ms since 1970 */
+    rlx_duration_t batch[RLX_BATCH_ROWS_MAX + 1]; /* by rows of a run (the last: that or more): runs and their kernel time */
+    uint64_t input_copies;
 } rlx_model_stats_t;
-typedef enum rlx_fail_reason {
-    RLX_FAIL_MALFORMED, RLX_FAIL_REJECTED, RLX_FAIL_CANCELLED, RLX_FAIL_DEADLINE, RLX_FAIL_INPUT, RLX_FAIL_RUN, RLX_FAIL_UNAVAILABLE
-} rlx_fail_reason_t;
-const char *rlx_fail_reason_name(rlx_fail_reason_t reason);
 
 typedef struct rlx_served rlx_served_t;
 
@@ -71,6 +75,7 @@ struct rlx_served {
 };
 
 typedef enum rlx_model_state { RLX_MODEL_LOADING, RLX_MODEL_READY, RLX_MODEL_UNLOADING, RLX_MODEL_UNAVAILABLE } rlx_model_state_t;
+const char *rlx_model_state_name(rlx_model_state_t state); /* the protocol's word: "READY" */
 
 typedef struct rlx_models rlx_models_t;
 

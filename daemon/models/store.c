@@ -48,34 +48,39 @@ static bool same_file(const struct stat *a, const struct stat *b)
     return memcmp(&one, &other, sizeof one) == 0;
 }
 
+static rlx_status_t folder_take(rlx_store_t *store, rlx_diag_t *diag)
+{
+    struct stat info;
+
+    if (mkdir(store->path, 0700) != 0 && errno != EEXIST)
+        return rlx_fail(diag, RLX_E_FILE_WRITE, "cannot make the store '%s': %s", store->path, strerror(errno));
+    store->folder = open(store->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (store->folder < 0 || fstat(store->folder, &info) != 0)
+        return rlx_fail(diag, RLX_E_FILE_OPEN, "cannot open the store '%s': %s", store->path, strerror(errno));
+    if (info.st_uid == geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+        return RLX_OK;
+    rlx_fail(diag, RLX_E_FILE_WRITE, "the store '%s' belongs to another user, or others may write it", store->path);
+    return rlx_diag_hint(diag, "chown it to the user that runs rlxd and chmod it to 0700.");
+}
+
 rlx_status_t rlx_store_open(const char *folder, rlx_store_t **out_store, rlx_diag_t *diag)
 {
     rlx_store_t *store = calloc(1, sizeof *store);
-    struct stat info;
+    rlx_status_t status;
 
     if (store == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for a store");
     store->folder = -1;
-    snprintf(store->path, sizeof store->path, "%s", folder);
-    if (mkdir(folder, 0700) != 0 && errno != EEXIST) {
-        rlx_fail(diag, RLX_E_FILE_WRITE, "cannot make the store '%s': %s", folder, strerror(errno));
-        goto fail;
-    }
-    store->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (store->folder < 0 || fstat(store->folder, &info) != 0) {
-        rlx_fail(diag, RLX_E_FILE_OPEN, "cannot open the store '%s': %s", folder, strerror(errno));
-        goto fail;
-    }
-    if (info.st_uid != geteuid() || (info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-        rlx_fail(diag, RLX_E_FILE_WRITE, "the store '%s' belongs to another user, or others may write it", folder);
-        rlx_diag_hint(diag, "chown it to the user that runs rlxd and chmod it to 0700.");
-        goto fail;
+    if (snprintf(store->path, sizeof store->path, "%s", folder) >= (int)sizeof store->path)
+        status = rlx_fail(diag, RLX_E_FILE_WRITE, "the path of the store is longer than %zu bytes", sizeof store->path - 1);
+    else
+        status = folder_take(store, diag);
+    if (status != RLX_OK) {
+        rlx_store_close(store);
+        return status;
     }
     *out_store = store;
     return RLX_OK;
-fail:
-    rlx_store_close(store);
-    return RLX_UNAVAILABLE;
 }
 
 void rlx_store_close(rlx_store_t *store)

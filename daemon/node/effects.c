@@ -197,7 +197,7 @@ void rlx_node_completed(void *context, rlx_job_t *job)
     stats->executions++;
     stats->input_copies += job->input_copies;
     node->copies.staged += job->input_copies;
-    rows = rows < 0 ? 0 : rows > 64 ? 64 : rows;
+    rows = rows < 0 ? 0 : rows > RLX_BATCH_ROWS_MAX ? RLX_BATCH_ROWS_MAX : rows;
     stats->batch[rows].count++;
     stats->batch[rows].ns += job->kernel_ns;
     rlx_node_event(node, &event);

@@ -5,17 +5,6 @@
 #include "proto/oip.pb-c.h"
 #include "proto/wire.h"
 
-static const char *state_name(rlx_model_state_t state)
-{
-    switch (state) {
-    case RLX_MODEL_LOADING: return "LOADING";
-    case RLX_MODEL_READY: return "READY";
-    case RLX_MODEL_UNLOADING: return "UNLOADING";
-    case RLX_MODEL_UNAVAILABLE: return "UNAVAILABLE";
-    }
-    return "UNKNOWN";
-}
-
 static bool repository_refused(rlx_oip_unary_t *unary, const char *repository)
 {
     if (repository[0] != '\0')
@@ -40,7 +29,7 @@ void rlx_oip_repository_index(rlx_oip_unary_t *unary, const ProtobufCMessage *me
         at = rlx_wire_open(&unary->out, 1);
         rlx_wire_string(&unary->out, 1, entry.name);
         rlx_wire_string(&unary->out, 2, entry.version);
-        rlx_wire_string(&unary->out, 3, state_name(entry.state));
+        rlx_wire_string(&unary->out, 3, rlx_model_state_name(entry.state));
         rlx_wire_string(&unary->out, 4, entry.reason);
         rlx_wire_close(&unary->out, at);
     }

@@ -19,7 +19,7 @@ static void durations_encode(rlx_text_t *out, const rlx_model_stats_t *stats)
     size_t at = rlx_wire_open(out, 6);
     uint64_t failed = 0;
 
-    for (size_t i = 0; i < sizeof stats->fail / sizeof *stats->fail; i++)
+    for (int i = 0; i < RLX_FAIL_REASONS; i++)
         failed += stats->fail[i];
     duration_encode(out, 1, stats->success.count, stats->success.ns);
     duration_encode(out, 2, failed, stats->fail_all.ns);
@@ -32,7 +32,7 @@ static void durations_encode(rlx_text_t *out, const rlx_model_stats_t *stats)
 
 static void batches_encode(rlx_text_t *out, const rlx_model_stats_t *stats)
 {
-    for (size_t rows = 1; rows < sizeof stats->batch / sizeof *stats->batch; rows++) {
+    for (uint64_t rows = 1; rows <= RLX_BATCH_ROWS_MAX; rows++) {
         size_t at;
 
         if (stats->batch[rows].count == 0)

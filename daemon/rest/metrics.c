@@ -178,7 +178,7 @@ static void model_family_write(rlx_rest_t *rest, rlx_text_t *text, int id, const
     switch (id) {
     case M_MODEL_REQUESTS:
         rlx_metric_count(text, &metrics[id], labels, 3, served->stats.success.count);
-        for (int i = 0; i < (int)(sizeof served->stats.fail / sizeof *served->stats.fail); i++) {
+        for (int i = 0; i < RLX_FAIL_REASONS; i++) {
             labels[2].value = rlx_fail_reason_name((rlx_fail_reason_t)i);
             rlx_metric_count(text, &metrics[id], labels, 3, served->stats.fail[i]);
         }

@@ -4,13 +4,6 @@
 #include "daemon/rest/body.h"
 #include "daemon/rest/inside.h"
 
-static const char *state_name(rlx_model_state_t state)
-{
-    static const char *const names[] = {"LOADING", "READY", "UNLOADING", "UNAVAILABLE"};
-
-    return names[state];
-}
-
 void rlx_rest_index(rlx_rest_t *rest, rlx_http_exchange_t *exchange, const rlx_rest_path_t *path)
 {
     rlx_model_entry_t entry;
@@ -36,7 +29,7 @@ void rlx_rest_index(rlx_rest_t *rest, rlx_http_exchange_t *exchange, const rlx_r
         rlx_json_open(&json, NULL, '{');
         rlx_json_string(&json, "name", entry.name);
         rlx_json_string(&json, "version", entry.version);
-        rlx_json_string(&json, "state", state_name(entry.state));
+        rlx_json_string(&json, "state", rlx_model_state_name(entry.state));
         rlx_json_string(&json, "reason", entry.reason != NULL ? entry.reason : "");
         rlx_json_close(&json, '}');
     }

@@ -14,7 +14,7 @@ static void batches_write(rlx_json_t *json, const rlx_model_stats_t *stats)
     static const rlx_duration_t none;
 
     rlx_json_open(json, "batch_stats", '[');
-    for (uint64_t rows = 1; rows < sizeof stats->batch / sizeof *stats->batch; rows++) {
+    for (uint64_t rows = 1; rows <= RLX_BATCH_ROWS_MAX; rows++) {
         if (stats->batch[rows].count == 0)
             continue;
         rlx_json_open(json, NULL, '{');
@@ -33,7 +33,7 @@ static void model_write(rlx_json_t *json, const rlx_served_t *served)
     static const rlx_duration_t none;
     rlx_duration_t fail = {.ns = stats->fail_all.ns};
 
-    for (size_t i = 0; i < sizeof stats->fail / sizeof *stats->fail; i++)
+    for (int i = 0; i < RLX_FAIL_REASONS; i++)
         fail.count += stats->fail[i];
     rlx_json_open(json, NULL, '{');
     rlx_json_string(json, "name", served->name);

@@ -8,13 +8,6 @@
 #include "daemon/rest/inside.h"
 #include "daemon/status_page.h" /* daemon/rest/status.html as bytes */
 
-static const char *state_name(rlx_model_state_t state)
-{
-    static const char *const names[] = {"loading", "ready", "unloading", "unavailable"};
-
-    return names[state];
-}
-
 static void times_write(rlx_json_t *json, const char *key, const rlx_metric_histogram_t *histogram)
 {
     rlx_json_open(json, key, '{');
@@ -34,7 +27,7 @@ static void served_write(rlx_rest_t *rest, rlx_json_t *json, const rlx_served_t 
     rlx_json_unsigned(json, "rows", stats->inferences);
     rlx_json_unsigned(json, "runs", stats->executions);
     rlx_json_open(json, "failed", '{');
-    for (int i = 0; i < (int)(sizeof stats->fail / sizeof *stats->fail); i++)
+    for (int i = 0; i < RLX_FAIL_REASONS; i++)
         rlx_json_unsigned(json, rlx_fail_reason_name((rlx_fail_reason_t)i), stats->fail[i]);
     rlx_json_close(json, '}');
     times_write(json, "total", &stats->total_time);
@@ -55,7 +48,7 @@ static void models_write(rlx_rest_t *rest, rlx_json_t *json)
         rlx_json_open(json, NULL, '{');
         rlx_json_string(json, "name", entry.name);
         rlx_json_string(json, "version", entry.version);
-        rlx_json_string(json, "state", state_name(entry.state));
+        rlx_json_string(json, "state", rlx_model_state_name(entry.state));
         rlx_json_string(json, "reason", entry.reason != NULL ? entry.reason : "");
         if (entry.served != NULL)
             served_write(rest, json, entry.served);
