@@ -76,8 +76,10 @@ static rlx_status_t memory_listen(rlx_serve_t *serve, rlx_diag_t *diag)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
     if (path[0] != '\0') {
         status = rlx_handover_create(&serve->loop, rlx_node_regions(serve->node), path, &serve->handover, diag);
-        if (status == RLX_OK)
+        if (status == RLX_OK) {
+            rlx_rest_attach_handover(serve->rest, serve->handover);
             RLX_LOG(RLX_LOG_INFO, "listening", rlx_log_text("memory", path));
+        }
     }
     free(path);
     return status;

@@ -25,7 +25,7 @@ FOLDERS = {
     "daemon/pool": ["base/", "bundle/", "exec/", "trace/", "daemon/actor/", "daemon/memory/", "daemon/models/"],
     "daemon/node": ["base/", "bundle/", "exec/", "rpc/", "trace/", "daemon/actor/", "daemon/memory/", "daemon/models/", "daemon/pool/"],
     "daemon/oip": ["base/", "proto/", "rpc/", "daemon/node/"],
-    "daemon/rest": ["base/", "rpc/", "daemon/json/", "daemon/node/"],
+    "daemon/rest": ["base/", "rpc/", "daemon/json/", "daemon/memory/", "daemon/node/"],
     "sim": ["base/", "daemon/actor/"],
     "sdk": ["base/", "proto/", "rpc/"],
     "cli": ["rpc/", "trace/", "base/", "proto/", "bundle/", "kernels/", "ir/", "exec/"],

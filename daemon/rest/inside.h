@@ -16,6 +16,7 @@ struct rlx_rest {
     rlx_node_t *node;
     const rlx_rpc_server_t *server;
     const rlx_http_t *http;
+    const rlx_handover_t *handover;
     uint64_t start_ns;
     int64_t start_s; /* since 1970 */
     uv_idle_t idle;  /* active while jobs wait */

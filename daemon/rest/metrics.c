@@ -31,6 +31,10 @@ static const rlx_counter_row_t http_rows[] = {
 #define RLX_HTTP_ROW(id, help) {{"rlx_http_" #id "_total", RLX_METRIC_COUNTER, help}, offsetof(rlx_http_counters_t, id)},
     RLX_HTTP_COUNTERS(RLX_HTTP_ROW)
 };
+static const rlx_counter_row_t handover_rows[] = {
+#define RLX_HANDOVER_ROW(id, help) {{"rlx_handover_" #id "_total", RLX_METRIC_COUNTER, help}, offsetof(rlx_handover_counters_t, id)},
+    RLX_HANDOVER_COUNTERS(RLX_HANDOVER_ROW)
+};
 static const rlx_counter_row_t copy_rows[] = {
 #define RLX_COPY_ROW(id, help) {{"rlx_copy_" #id "_total", RLX_METRIC_COUNTER, help}, offsetof(rlx_node_copies_t, id)},
     RLX_COPIES(RLX_COPY_ROW)
@@ -158,6 +162,8 @@ static void doors_write(rlx_rest_t *rest, rlx_text_t *text)
         labelled(text, M_CONNECTIONS, "protocol", "http", rlx_http_connections(rest->http));
     if (rest->http != NULL)
         rows_write(text, http_rows, sizeof http_rows / sizeof *http_rows, rlx_http_counters(rest->http));
+    if (rest->handover != NULL)
+        rows_write(text, handover_rows, sizeof handover_rows / sizeof *handover_rows, rlx_handover_counters(rest->handover));
     if (rest->server == NULL)
         return;
     one(text, M_CALLS, rlx_rpc_server_calls(rest->server));

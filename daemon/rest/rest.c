@@ -33,6 +33,8 @@ void rlx_rest_attach(rlx_rest_t *rest, const rlx_rpc_server_t *server, const rlx
     rest->http = http;
 }
 
+void rlx_rest_attach_handover(rlx_rest_t *rest, const rlx_handover_t *handover) { rest->handover = handover; }
+
 static void on_closed(uv_handle_t *handle)
 {
     rlx_rest_t *rest = handle->data;

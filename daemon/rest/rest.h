@@ -10,6 +10,7 @@
 #ifndef RLX_DAEMON_REST_REST_H
 #define RLX_DAEMON_REST_REST_H
 
+#include "daemon/memory/handover.h"
 #include "daemon/node/node.h"
 #include "rpc/http.h"
 #include "rpc/server.h"
@@ -27,6 +28,8 @@ typedef struct rlx_rest_options {
 rlx_status_t rlx_rest_create(const rlx_rest_options_t *options, rlx_rest_t **out_rest, rlx_diag_t *diag);
 /* Whose counters metrics and status show. Either may be NULL, and must be set to NULL before it is closed. */
 void rlx_rest_attach(rlx_rest_t *rest, const rlx_rpc_server_t *server, const rlx_http_t *http);
+/* The same for the hand-over of memory, where there is one. It is closed after the rest. */
+void rlx_rest_attach_handover(rlx_rest_t *rest, const rlx_handover_t *handover);
 /* No exchange is left (the HTTP service is closed). `done` runs on the loop; `rest` is freed. */
 void rlx_rest_close(rlx_rest_t *rest, void (*done)(void *context), void *context);
 

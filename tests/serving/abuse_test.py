@@ -1,12 +1,14 @@
 """People who mean harm, against one rlxd that serves a normal client all the while. Each abuse is refused and counted, health answers within
 100 ms after it, the normal client never gets a wrong or late answer, and memory grows by at most 32 MiB over all."""
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
 import resource
 import socket
 import struct
+import tempfile
 import threading
 import time
 
@@ -30,7 +32,10 @@ class Victim:
     one = None
 
     def __init__(self):
-        self.server = Rlxd(bundles("sum", "plus"), words=["--set", "server.limits.stall=1s", "--set", "server.limits.handshake=1s"])
+        self.folder = tempfile.TemporaryDirectory()
+        self.memory = f"{self.folder.name}/memory.sock"
+        self.server = Rlxd(bundles("sum", "plus"), words=["--set", "server.limits.stall=1s", "--set", "server.limits.handshake=1s",
+                                                          "--memory-socket", self.memory])
         with Raw(self.server.port) as raw:
             assert raw.call(INFER, GOOD)[0]["grpc-status"] == "0"
         self.traffic = Traffic(self.server, [pair("sum")], {"whole": 80, "pieces": 20}, connections=4)
@@ -303,6 +308,55 @@ def memory_that_shrinks_in_mid_request_harms_its_own_answer_only(server):
     assert code == 400 and b"RLX-161" in text, (code, text)
 
 
+def hand_over(name=b"m", magic=0x4d584c52, version=1, op=1, name_bytes=None):
+    return struct.pack("<IHHII", magic, version, op, len(name) if name_bytes is None else name_bytes, 0) + name
+
+
+@abuse("rlx_handover_malformed_total", least=7)
+def malformed_hand_overs_of_memory_close_their_connection(server):
+    memory = os.memfd_create("abuse")
+    try:
+        for data, descriptors in ((hand_over(magic=1), 1), (hand_over(version=9), 1), (hand_over(op=7), 0), (hand_over(), 0), (hand_over(), 3),
+                                  (hand_over(b""), 1), (hand_over(b"n" * 256), 1)):
+            with memory_peer() as peer:
+                socket.send_fds(peer, [data], [memory] * descriptors)
+                with contextlib.suppress(ConnectionResetError):
+                    assert peer.recv(4096) == b"", data
+    finally:
+        os.close(memory)
+
+
+@abuse("rlx_handover_denied_total", least=3)
+def memory_that_could_shrink_under_the_server_is_not_taken(server):
+    unsealed, grows = os.memfd_create("abuse", os.MFD_ALLOW_SEALING), os.memfd_create("abuse", os.MFD_ALLOW_SEALING)
+    for memory in (unsealed, grows):
+        os.truncate(memory, 4096)
+    fcntl.fcntl(grows, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW)
+    reader, writer = os.pipe()
+    with memory_peer() as peer:
+        for descriptor in (unsealed, grows, reader):
+            socket.send_fds(peer, [hand_over()], [descriptor])
+            magic, _, code, size, _ = struct.unpack("<IHHII", peer.recv(16))
+            assert magic == 0x4d584c52 and code == 3 and peer.recv(size).startswith(b"RLX-1616"), code
+    for descriptor in (unsealed, grows, reader, writer):
+        os.close(descriptor)
+
+
+@abuse("rlx_handover_refused_total", least=44)
+def more_hand_over_connections_than_the_maximum_are_closed_at_once(server):
+    peers = [memory_peer() for _ in range(300)]
+    time.sleep(0.1)
+    for peer in peers:
+        peer.close()
+
+
+def memory_peer():
+    peer = socket.socket(socket.AF_UNIX)
+    peer.settimeout(5)
+    peer.connect(Victim.one.memory)
+    return peer
+
+
 @abuse("rlx_http_broken_total", least=6)
 def what_is_no_http_is_refused(server):
     path = b"POST /v2/models/sum/infer HTTP/1.1\r\nHost: x\r\n"
@@ -337,6 +391,7 @@ def after_all_abuse_the_normal_client_was_never_wrong_and_memory_grew_little():
         assert code == 0, code
     finally:
         victim.server.__exit__(None, None, None)
+        victim.folder.cleanup()
 
 
 @test
