@@ -13,11 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "rpc/server_internal.h"
+#include "rpc/unix_socket.h"
 
 #define ACCEPTS_PER_TURN 64
 #define BACKLOG 1024
@@ -196,8 +195,7 @@ static int socket_listen(const struct sockaddr *address, socklen_t bytes)
 
     if (fd < 0)
         return -1;
-    if (address->sa_family != AF_UNIX)
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (bind(fd, address, bytes) == 0 && listen(fd, BACKLOG) == 0)
         return fd;
     error = errno;
@@ -238,37 +236,12 @@ rlx_status_t rlx_rpc_server_listen(rlx_rpc_server_t *server, const char *host, i
     return RLX_OK;
 }
 
-/* True when a socket file is there that nobody listens on. */
-static bool socket_is_stale(const struct sockaddr_un *address)
-{
-    struct stat info;
-    bool stale;
-    int fd;
-
-    if (lstat(address->sun_path, &info) != 0 || !S_ISSOCK(info.st_mode))
-        return false;
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    stale = fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof *address) != 0 && errno == ECONNREFUSED;
-    if (fd >= 0)
-        close(fd);
-    return stale;
-}
-
 rlx_status_t rlx_rpc_server_listen_unix(rlx_rpc_server_t *server, const char *path, rlx_diag_t *diag)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
     char *copy;
     int fd;
 
-    if (strlen(path) >= sizeof address.sun_path)
-        return rlx_fail(diag, RLX_E_LISTEN, "the path of a Unix socket has at most %zu bytes, this one %zu: %s",
-                        sizeof address.sun_path - 1, strlen(path), path);
-    memcpy(address.sun_path, path, strlen(path) + 1);
-    if (socket_is_stale(&address))
-        unlink(path);
-    fd = socket_listen((const struct sockaddr *)&address, sizeof address);
-    if (fd < 0)
-        return rlx_fail(diag, RLX_E_LISTEN, "cannot listen on unix:%s: %s", path, strerror(errno));
+    RLX_TRY(rlx_unix_listen(path, &fd, diag));
     copy = strdup(path);
     if (copy == NULL) {
         close(fd);

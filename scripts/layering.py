@@ -20,7 +20,7 @@ FOLDERS = {
     "daemon/actor": ["base/"],
     "daemon/config": ["base/"],
     "daemon/json": ["base/"],
-    "daemon/memory": ["base/", "rpc/handover.h"],
+    "daemon/memory": ["base/", "rpc/handover.h", "rpc/unix_socket.h"],
     "daemon/models": ["base/", "bundle/", "exec/"],
     "daemon/pool": ["base/", "bundle/", "exec/", "trace/", "daemon/actor/", "daemon/memory/", "daemon/models/"],
     "daemon/node": ["base/", "bundle/", "exec/", "rpc/", "trace/", "daemon/actor/", "daemon/memory/", "daemon/models/", "daemon/pool/"],

@@ -14,6 +14,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "rpc/handover.h"
+#include "rpc/unix_socket.h"
 
 #define FDS_MAX 4          /* room in the control buffer: more than one is an error anyway, the kernel closes what does not fit */
 #define REQUESTS_PER_TURN 16
@@ -307,50 +308,25 @@ static void on_sweep(uv_timer_t *timer)
     }
 }
 
-/* A socket file that nobody listens on is left over from a crash. */
-static rlx_status_t stale_remove(const struct sockaddr_un *address, rlx_diag_t *diag)
-{
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    int rc = connect(fd, (const struct sockaddr *)address, sizeof *address), why = errno;
-
-    close(fd);
-    if (rc == 0 || why == EAGAIN)
-        return rlx_fail(diag, RLX_E_LISTEN, "another program listens at '%s'", address->sun_path);
-    if (why == ECONNREFUSED)
-        unlink(address->sun_path);
-    return RLX_OK;
-}
-
-static rlx_status_t listen_at(rlx_handover_t *handover, const char *path, rlx_diag_t *diag)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-
-    if (strlen(path) >= sizeof address.sun_path)
-        return rlx_fail(diag, RLX_E_LISTEN, "the path of a Unix socket has at most %zu bytes: '%.200s'", sizeof address.sun_path - 1, path);
-    memcpy(address.sun_path, path, strlen(path) + 1);
-    RLX_TRY(stale_remove(&address, diag));
-    handover->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (handover->fd < 0 || bind(handover->fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(handover->fd, 128) != 0)
-        return rlx_fail(diag, RLX_E_LISTEN, "cannot listen at '%s': %s", path, strerror(errno));
-    memcpy(handover->path, path, strlen(path) + 1);
-    return RLX_OK;
-}
-
 rlx_status_t rlx_handover_create(uv_loop_t *loop, rlx_regions_t *regions, const char *path, rlx_handover_t **out_handover, rlx_diag_t *diag)
 {
     rlx_handover_t *handover = calloc(1, sizeof *handover);
+    rlx_status_t status;
 
     if (handover == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for the hand-over");
     handover->loop = loop;
     handover->regions = regions;
-    handover->fd = -1;
-    if (listen_at(handover, path, diag) != RLX_OK || uv_poll_init(loop, &handover->listener, handover->fd) != 0) {
-        if (handover->fd >= 0)
-            close(handover->fd);
-        free(handover);
-        return rlx_fail(diag, RLX_E_LISTEN, "the event loop takes no more handles");
+    status = rlx_unix_listen(path, &handover->fd, diag);
+    if (status == RLX_OK && uv_poll_init(loop, &handover->listener, handover->fd) != 0) {
+        close(handover->fd);
+        status = rlx_fail(diag, RLX_E_LISTEN, "the event loop takes no more handles");
     }
+    if (status != RLX_OK) {
+        free(handover);
+        return status;
+    }
+    snprintf(handover->path, sizeof handover->path, "%s", path);
     uv_timer_init(loop, &handover->sweep);
     uv_timer_init(loop, &handover->back_off);
     handover->listener.data = handover->sweep.data = handover->back_off.data = handover;

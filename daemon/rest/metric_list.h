@@ -1,4 +1,5 @@
-/* Every metric that rlxd has besides the counters of rpc/server.h, rpc/http.h and daemon/node/node.h, which are lists themselves.
+/* Every metric that rlxd has besides the counters of rpc/server.h, rpc/http.h, daemon/memory/handover.h and daemon/node/node.h, which are
+ * lists themselves.
  * RLX_METRIC(id, kind, name, help). Labels are written where the metric is filled: metrics.c. */
 RLX_METRIC(BUILD, GAUGE, "rlx_build_info", "1, with version and commit of this program")
 RLX_METRIC(START, GAUGE, "process_start_time_seconds", "when the process started, in seconds since 1970")

@@ -369,6 +369,11 @@ def two_daemons_and_a_stale_socket_file(kit):
     assert path.exists()
     with Daemon("--port", 0, "--unix", path, "--memory-socket", memory, "--model", kit.add) as second:
         expect(run(RLXCTL, "--unix", path, "health"), 0, "ready")
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(memory))
+            client.sendall(b"no request 16 B.")
+            assert client.recv(100) == b""
+        assert "rlx_handover_malformed_total 1\n" in second.get("/metrics")[1]
         assert second.stop() == 0
     assert not path.exists() and not memory.exists()
 

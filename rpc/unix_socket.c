@@ -1,0 +1,50 @@
+/* Two programs that start at the same moment on one path: both may find the stale file, one binds, the other is told that it is in use. */
+#include "rpc/unix_socket.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define BACKLOG 1024
+
+static bool is_stale(const struct sockaddr_un *address)
+{
+    struct stat info;
+    bool stale;
+    int fd;
+
+    if (lstat(address->sun_path, &info) != 0 || !S_ISSOCK(info.st_mode))
+        return false;
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    stale = fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof *address) != 0 && errno == ECONNREFUSED;
+    if (fd >= 0)
+        close(fd);
+    return stale;
+}
+
+rlx_status_t rlx_unix_listen(const char *path, int *out_fd, rlx_diag_t *diag)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd, error;
+
+    if (strlen(path) >= sizeof address.sun_path)
+        return rlx_fail(diag, RLX_E_LISTEN, "the path of a Unix socket has at most %zu bytes, this one %zu: '%.200s'",
+                        sizeof address.sun_path - 1, strlen(path), path);
+    memcpy(address.sun_path, path, strlen(path) + 1);
+    if (is_stale(&address))
+        unlink(path);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && bind(fd, (const struct sockaddr *)&address, sizeof address) == 0 && listen(fd, BACKLOG) == 0) {
+        *out_fd = fd;
+        return RLX_OK;
+    }
+    error = errno;
+    if (fd >= 0)
+        close(fd);
+    return rlx_fail(diag, RLX_E_LISTEN, "cannot listen on unix:%s: %s", path,
+                    error == EADDRINUSE ? "another program listens there, or a file is in the way" : strerror(error));
+}
