@@ -70,7 +70,7 @@ static rlx_rpc_limits_t limits_make(const rlx_config_t *config)
     };
 }
 
-static rlx_status_t doors_make(rlx_serve_t *serve, rlx_diag_t *diag)
+static rlx_status_t front_ends_make(rlx_serve_t *serve, rlx_diag_t *diag)
 {
     const rlx_config_t *config = serve->options->config;
     rlx_rpc_tls_t tls = {config->server.tls.certificate, config->server.tls.key, config->server.tls.client_ca};
@@ -103,7 +103,7 @@ static rlx_status_t serve_make(rlx_serve_t *serve, rlx_diag_t *diag)
     rlx_notify_init(&serve->notify);
     RLX_TRY(tracing_make(serve, diag));
     RLX_TRY(node_make(serve, diag));
-    RLX_TRY(doors_make(serve, diag));
+    RLX_TRY(front_ends_make(serve, diag));
     return rlx_serve_listen(serve, diag);
 }
 

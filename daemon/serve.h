@@ -1,4 +1,4 @@
-/* The running daemon: loop, node, doors and models put together, from start to exit. Used by daemon/main.c only; once per process.
+/* The running daemon: loop, node, front ends and models put together, from start to exit. Used by daemon/main.c only; once per process.
  *
  *   STARTING   listening; configured models load; ready is false
  *   SERVING    systemd knows; signals are handled; a watchdog ping goes out only while runs make progress

@@ -1,4 +1,4 @@
-/* The server's front door: one port for gRPC and HTTP/1.1, over plain TCP, TLS or a Unix socket.
+/* The server: one port for gRPC and HTTP/1.1, over plain TCP, TLS or a Unix socket.
  *
  * The first bytes of a connection decide: the HTTP/2 preface stays here (nghttp2), anything else goes to the HTTP/1.1 server (rpc/http.h).
  * With TLS, ALPN decides. Everything runs on the loop's thread and nothing here blocks; callbacks may call any function of this header,

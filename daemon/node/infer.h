@@ -1,4 +1,4 @@
-/* One inference, from any door (gRPC, stream, REST): the same path, so that every door has the same checks, errors and limits.
+/* One inference, from any front end (gRPC, stream, REST): the same path, so that each has the same checks, errors and limits.
  *
  *   rlx_infer_begin      names, types and shapes are known: the model is found and checked, memory is there
  *   rlx_infer_input      where the bytes of input i go (the caller writes exactly that many)

@@ -1,4 +1,4 @@
-/* The node: one process's loop-side state, and the glue between doors (rpc), actor, models and workers. It applies the actor's effects;
+/* The node: one process's loop-side state, and the glue between front ends, actor, models and workers. It applies the actor's effects;
  * nothing else changes a request. Everything here is loop thread only. */
 #ifndef RLX_DAEMON_NODE_NODE_H
 #define RLX_DAEMON_NODE_NODE_H

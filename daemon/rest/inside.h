@@ -1,4 +1,4 @@
-/* Inside of the HTTP/1.1 door, shared by daemon/rest/. Loop thread only. */
+/* Inside of the HTTP/1.1 front end, shared by daemon/rest/. Loop thread only. */
 #ifndef RLX_DAEMON_REST_INSIDE_H
 #define RLX_DAEMON_REST_INSIDE_H
 

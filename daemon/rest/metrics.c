@@ -153,7 +153,7 @@ static void server_time_write(rlx_text_t *text, const rlx_histogram_t *histogram
                     (double)histogram->sum_ns / 1e9, name, histogram->count);
 }
 
-static void doors_write(rlx_rest_t *rest, rlx_text_t *text)
+static void connections_write(rlx_rest_t *rest, rlx_text_t *text)
 {
     rlx_metric_family(text, &metrics[M_CONNECTIONS]);
     if (rest->server != NULL)
@@ -222,6 +222,6 @@ void rlx_rest_metrics(rlx_rest_t *rest, rlx_http_exchange_t *exchange, const rlx
     node_write(rest, &text);
     requests_write(rest, &text);
     models_write(rest, &text);
-    doors_write(rest, &text);
+    connections_write(rest, &text);
     rlx_rest_reply_text(exchange, 200, "text/plain; version=0.0.4; charset=utf-8", &text);
 }

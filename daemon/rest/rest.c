@@ -16,7 +16,7 @@ rlx_status_t rlx_rest_create(const rlx_rest_options_t *options, rlx_rest_t **out
     rlx_rest_t *rest = calloc(1, sizeof *rest);
 
     if (rest == NULL)
-        return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for the HTTP door");
+        return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for the HTTP front end");
     rest->options = *options;
     rest->node = options->node;
     rest->start_ns = rlx_clock_ns();

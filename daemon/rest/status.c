@@ -119,7 +119,7 @@ static void memory_write(rlx_rest_t *rest, rlx_json_t *json)
     rlx_json_close(json, '}');
 }
 
-static void doors_write(rlx_rest_t *rest, rlx_json_t *json)
+static void connections_write(rlx_rest_t *rest, rlx_json_t *json)
 {
     const rlx_node_copies_t *copies = rlx_node_copies(rest->node);
 
@@ -152,7 +152,7 @@ void rlx_rest_status_write(rlx_rest_t *rest, rlx_json_t *json)
     models_write(rest, json);
     rlx_rest_workers_write(rest, json);
     requests_write(rest, json);
-    doors_write(rest, json);
+    connections_write(rest, json);
     memory_write(rest, json);
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The HTTP/1.1 door of rlxd. Expectations come from the Open Inference Protocol v2 and from docs/REST.md. Prints
+"""The HTTP/1.1 front end of rlxd. Expectations come from the Open Inference Protocol v2 and from docs/REST.md. Prints
 "N passed, N failed, N skipped" last."""
 import json
 import math

@@ -65,7 +65,7 @@ def every_request_of_every_fate_is_answered_once_counted_once_and_leaves_no_memo
         numbers = suite.until(lambda: (n := metrics(server))['rlx_connections{protocol="grpc"}'] == 0 and n, "the connections are gone")
         say(f"{sum(storm.counts[fate] for fate in storm.fates)} requests: {dict(storm.counts)}, answers {dict(storm.statuses)}")
         say(f"resident after each round, KiB: {[n // 1024 for n in sizes]}")
-        # The server's books: what it opened, refused at the door, and finished.
+        # The server's books: what it opened, refused at open, and finished.
         total = {key: 0 for key in results(numbers, "sum")}
         for model in ("sum", "work"):
             count_everywhere(server, model)
