@@ -10,7 +10,6 @@
 #include "daemon/oip/decode_parts.h"
 
 #define PORTS_FIRST 8
-#define REFUSE(decoder, diag, ...) ((decoder)->malformed = true, rlx_fail(diag, RLX_E_REQUEST_MALFORMED, __VA_ARGS__))
 
 void rlx_oip_decoder_init(rlx_oip_decoder_t *decoder)
 {
@@ -77,10 +76,10 @@ rlx_status_t rlx_oip_text_add(rlx_oip_decoder_t *decoder, const rlx_guard_item_t
         return RLX_OK;
     rlx_text_add(text, "", 1);
     if (text->full)
-        return REFUSE(decoder, diag, "names and parameters take more than %zu bytes", RLX_OIP_TEXT_MAX);
+        return RLX_OIP_REFUSE(decoder, diag, "names and parameters take more than %zu bytes", RLX_OIP_TEXT_MAX);
     at = text->bytes - 1 - item->total;
     if (!text_valid((const uint8_t *)text->data + at, item->total))
-        return REFUSE(decoder, diag, "%s of %s is no UTF-8 text", item->field->name, item->message->name);
+        return RLX_OIP_REFUSE(decoder, diag, "%s of %s is no UTF-8 text", item->field->name, item->message->name);
     *out_text = (rlx_oip_text_t)at;
     return RLX_OK;
 }
@@ -111,7 +110,7 @@ static rlx_status_t port_enter(rlx_oip_decoder_t *decoder, int tag, rlx_diag_t *
     rlx_status_t status;
 
     if (ports->n == RLX_INFER_PORTS_MAX)
-        return REFUSE(decoder, diag, "more than %d %s", RLX_INFER_PORTS_MAX, input ? "inputs" : "outputs");
+        return RLX_OIP_REFUSE(decoder, diag, "more than %d %s", RLX_INFER_PORTS_MAX, input ? "inputs" : "outputs");
     status = ports_grow(ports, &head, input ? sizeof *decoder->head_inputs : sizeof *decoder->head_outputs, diag);
     if (input)
         decoder->head_inputs = head;
@@ -144,7 +143,7 @@ static rlx_status_t shape_item(rlx_oip_decoder_t *decoder, rlx_guard_event_t eve
             port->rank++;
     }
     if (got < 0 || (last && decoder->carry.n > 0))
-        return REFUSE(decoder, diag, "input '%s': its shape is no list of int64", rlx_oip_text(decoder, port->name));
+        return RLX_OIP_REFUSE(decoder, diag, "input '%s': its shape is no list of int64", rlx_oip_text(decoder, port->name));
     return RLX_OK;
 }
 
@@ -238,7 +237,7 @@ rlx_status_t rlx_oip_decoder_finish(rlx_oip_decoder_t *decoder, rlx_infer_t **ou
 
     RLX_TRY(walk(decoder, &last, diag));
     if (last != RLX_GUARD_END)
-        return REFUSE(decoder, diag, "ModelInferRequest is cut off at byte %" PRIu64, decoder->guard.offset);
+        return RLX_OIP_REFUSE(decoder, diag, "ModelInferRequest is cut off at byte %" PRIu64, decoder->guard.offset);
     RLX_TRY(rlx_oip_complete(decoder, diag));
     *out_infer = decoder->infer;
     decoder->infer = NULL;

@@ -5,6 +5,9 @@
 #include "daemon/oip/decode.h"
 #include "daemon/oip/schema.h"
 
+/* Refuses the request as malformed, and remembers that it was refused here: what rlx_infer_begin refuses it has counted itself. */
+#define RLX_OIP_REFUSE(decoder, diag, ...) ((decoder)->malformed = true, rlx_fail(diag, RLX_E_REQUEST_MALFORMED, __VA_ARGS__))
+
 /* "" also where there was no memory for any text. */
 static inline const char *rlx_oip_text(const rlx_oip_decoder_t *decoder, rlx_oip_text_t text)
 {

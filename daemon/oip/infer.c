@@ -3,7 +3,6 @@
 #include "daemon/oip/methods.h"
 #include "daemon/oip/request.h"
 
-
 /* Refuses the call; what was received is dropped. */
 static void call_fail(rlx_rpc_call_t *call, const rlx_diag_t *diag)
 {

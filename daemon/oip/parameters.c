@@ -5,8 +5,6 @@
 
 #include "daemon/oip/decode_parts.h"
 
-#define REFUSE(decoder, diag, ...) ((decoder)->malformed = true, rlx_fail(diag, RLX_E_REQUEST_MALFORMED, __VA_ARGS__))
-
 void rlx_oip_parameter_enter(rlx_oip_decoder_t *decoder)
 {
     decoder->parameter = (rlx_oip_parameter_t){.text_before = decoder->text.bytes};
@@ -49,8 +47,8 @@ static rlx_status_t number_take(rlx_oip_decoder_t *decoder, uint64_t *out_value,
     bool whole = parameter->type == RLX_OIP_TAG_UINT64 || (parameter->type == RLX_OIP_TAG_INT64 && (int64_t)parameter->value >= 0);
 
     if (!whole)
-        return REFUSE(decoder, diag, "parameter '%.*s' is no int64_param or uint64_param of 0 or more", (int)parameter->key_bytes,
-                      parameter->key);
+        return RLX_OIP_REFUSE(decoder, diag, "parameter '%.*s' is no int64_param or uint64_param of 0 or more", (int)parameter->key_bytes,
+                              parameter->key);
     *out_value = parameter->value;
     return RLX_OK;
 }
@@ -60,8 +58,8 @@ static rlx_status_t string_take(rlx_oip_decoder_t *decoder, rlx_oip_text_t *out_
     const rlx_oip_parameter_t *parameter = &decoder->parameter;
 
     if (parameter->type != RLX_OIP_TAG_STRING || parameter->text == 0 || *rlx_oip_text(decoder, parameter->text) == '\0')
-        return REFUSE(decoder, diag, "parameter '%.*s' is no string_param of 1 to %d bytes", (int)parameter->key_bytes, parameter->key,
-                      RLX_INFER_NAME_MAX - 1);
+        return RLX_OIP_REFUSE(decoder, diag, "parameter '%.*s' is no string_param of 1 to %d bytes", (int)parameter->key_bytes,
+                              parameter->key, RLX_INFER_NAME_MAX - 1);
     *out_text = parameter->text;
     return RLX_OK;
 }

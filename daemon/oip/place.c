@@ -7,8 +7,6 @@
 #include "daemon/oip/decode_parts.h"
 #include "rpc/datatype.h"
 
-#define REFUSE(decoder, diag, ...) ((decoder)->malformed = true, rlx_fail(diag, RLX_E_REQUEST_MALFORMED, __VA_ARGS__))
-
 static const char *input_name(const rlx_oip_decoder_t *decoder, int input)
 {
     return rlx_oip_text(decoder, decoder->inputs.ports[input].name);
@@ -29,8 +27,8 @@ static rlx_status_t place_fill(rlx_oip_decoder_t *decoder, const rlx_oip_port_t 
     if (port->region == 0)
         return RLX_OK;
     if (!port->region_sized)
-        return REFUSE(decoder, diag, "tensor '%s' names region '%s' without shared_memory_byte_size", rlx_oip_text(decoder, port->name),
-                      rlx_oip_text(decoder, port->region));
+        return RLX_OIP_REFUSE(decoder, diag, "tensor '%s' names region '%s' without shared_memory_byte_size",
+                              rlx_oip_text(decoder, port->name), rlx_oip_text(decoder, port->region));
     *place = (rlx_infer_place_t){rlx_oip_text(decoder, port->region), port->region_offset, port->region_bytes};
     return RLX_OK;
 }
@@ -44,10 +42,12 @@ static rlx_status_t inputs_fill(rlx_oip_decoder_t *decoder, rlx_diag_t *diag)
         rlx_infer_input_t *input = &decoder->head_inputs[i];
 
         if (port->rank > RLX_RANK_MAX)
-            return REFUSE(decoder, diag, "input '%s' has more than %d dimensions", input_name(decoder, i), RLX_RANK_MAX);
+            return RLX_OIP_REFUSE(decoder, diag, "input '%s' has more than %d dimensions", input_name(decoder, i), RLX_RANK_MAX);
         if (port->contents.kind != RLX_OIP_NOTHING && (decoder->n_raw > 0 || port->region != 0))
-            return REFUSE(decoder, diag, "input '%s' has contents, and %s; a tensor is sent in one form, and all of a request in the same",
-                          input_name(decoder, i), port->region != 0 ? "lies in shared memory" : "the request has raw_input_contents");
+            return RLX_OIP_REFUSE(decoder, diag,
+                                  "input '%s' has contents, and %s; a tensor is sent in one form, and all of a request in the same",
+                                  input_name(decoder, i),
+                                  port->region != 0 ? "lies in shared memory" : "the request has raw_input_contents");
         *input = (rlx_infer_input_t){.name = rlx_oip_text(decoder, port->name),
                                      .datatype = rlx_oip_text(decoder, port->datatype),
                                      .rank = port->rank,
@@ -106,8 +106,8 @@ static rlx_status_t entry_place(rlx_oip_decoder_t *decoder, uint64_t bytes, rlx_
 
     decoder->input = data_input_next(decoder, decoder->input);
     if (decoder->input == decoder->inputs.n)
-        return REFUSE(decoder, diag, "raw_input_contents has %d entries or more, fewer inputs carry data; the last is '%s'",
-                        decoder->n_raw, decoder->inputs.n > 0 ? input_name(decoder, decoder->inputs.n - 1) : "");
+        return RLX_OIP_REFUSE(decoder, diag, "raw_input_contents has %d entries or more, fewer inputs carry data; the last is '%s'",
+                              decoder->n_raw, decoder->inputs.n > 0 ? input_name(decoder, decoder->inputs.n - 1) : "");
     decoder->to = rlx_infer_input(decoder->infer, decoder->input, &room);
     decoder->malformed = bytes != room;
     if (bytes != room)
@@ -120,7 +120,7 @@ static rlx_status_t entry_place(rlx_oip_decoder_t *decoder, uint64_t bytes, rlx_
 static rlx_status_t entry_open(rlx_oip_decoder_t *decoder, uint64_t bytes, rlx_diag_t *diag)
 {
     if (decoder->n_raw == RLX_INFER_PORTS_MAX)
-        return REFUSE(decoder, diag, "raw_input_contents has more than %d entries", RLX_INFER_PORTS_MAX);
+        return RLX_OIP_REFUSE(decoder, diag, "raw_input_contents has more than %d entries", RLX_INFER_PORTS_MAX);
     decoder->raw_at[decoder->n_raw] = decoder->stage.bytes.bytes;
     decoder->raw_bytes[decoder->n_raw++] = bytes;
     if (decoder->n_raw == 1 && decoder->model != 0 && decoder->inputs.n > 0)
@@ -181,10 +181,10 @@ static rlx_status_t raw_unstage(rlx_oip_decoder_t *decoder, rlx_diag_t *diag)
 static rlx_status_t data_missing(rlx_oip_decoder_t *decoder, int input, rlx_diag_t *diag)
 {
     if (decoder->n_raw > 0)
-        return REFUSE(decoder, diag, "input '%s' has no data: raw_input_contents has %d entries, more inputs carry data",
-                        input_name(decoder, input), decoder->n_raw);
-    return REFUSE(decoder, diag, "input '%s' has no data: neither raw_input_contents, nor contents, nor shared memory",
-                    input_name(decoder, input));
+        return RLX_OIP_REFUSE(decoder, diag, "input '%s' has no data: raw_input_contents has %d entries, more inputs carry data",
+                              input_name(decoder, input), decoder->n_raw);
+    return RLX_OIP_REFUSE(decoder, diag, "input '%s' has no data: neither raw_input_contents, nor contents, nor shared memory",
+                          input_name(decoder, input));
 }
 
 static rlx_status_t typed_convert(rlx_oip_decoder_t *decoder, rlx_diag_t *diag)

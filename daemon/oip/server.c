@@ -1,4 +1,5 @@
 /* Questions about the server itself, and about what it does not have. */
+#include "daemon/node/extensions.h"
 #include "daemon/oip/handlers.h"
 #include "proto/wire.h"
 
@@ -20,16 +21,12 @@ void rlx_oip_server_ready(rlx_oip_unary_t *unary, const ProtobufCMessage *reques
 
 void rlx_oip_server_metadata(rlx_oip_unary_t *unary, const ProtobufCMessage *request)
 {
-    static const char *const extensions[] = {
-        "binary_tensor_data", "model_configuration", "model_repository",     "parameters",
-        "schedule_policy",    "statistics",          "system_shared_memory",
-    };
-
     (void)request;
     rlx_wire_string(&unary->out, 1, "rlx");
     rlx_wire_string(&unary->out, 2, RLX_VERSION);
-    for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++)
-        rlx_wire_string(&unary->out, 3, extensions[i]);
+#define RLX_EXTENSION(name) rlx_wire_string(&unary->out, 3, name);
+    RLX_EXTENSIONS(RLX_EXTENSION)
+#undef RLX_EXTENSION
     rlx_oip_unary_reply(unary);
 }
 

@@ -1,6 +1,8 @@
 #include "daemon/oip/unary.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,13 +46,19 @@ static void call_fail(rlx_oip_unary_t *unary, const rlx_diag_t *diag)
     rlx_rpc_call_finish(unary->call, diag->status, text);
 }
 
-static void refuse(rlx_oip_unary_t *unary, rlx_error_code_t code, const char *what, uint64_t number, const char *hint)
+static void refuse(rlx_oip_unary_t *unary, rlx_error_code_t code, const char *hint, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+static void refuse(rlx_oip_unary_t *unary, rlx_error_code_t code, const char *hint, const char *format, ...)
 {
     rlx_diag_t diag = {0};
+    char what[256];
+    va_list args;
 
-    rlx_fail(&diag, code, "%s: %s (%" PRIu64 ")", unary->ops->name, what, number);
-    if (hint != NULL)
-        rlx_diag_hint(&diag, "%s", hint);
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    rlx_fail(&diag, code, "%s: %s", unary->ops->name, what);
+    rlx_diag_hint(&diag, "%s", hint);
     call_fail(unary, &diag);
 }
 
@@ -61,12 +69,12 @@ bool rlx_oip_unary_message(rlx_rpc_call_t *call, uint64_t bytes)
     if (unary == NULL || (unary->answered && !unary->ops->streams))
         return false;
     if (unary->got_message && !unary->ops->streams) {
-        refuse(unary, RLX_E_REQUEST_MALFORMED, "a second message came, takes one, bytes", bytes, "Open a call for each request.");
+        refuse(unary, RLX_E_REQUEST_MALFORMED, "Open a call for each request.", "a second message came, the call takes one");
         return false;
     }
     if (bytes > RLX_OIP_SMALL_MAX) {
-        refuse(unary, RLX_E_REQUEST_LARGE, "the message is larger than 1048576 bytes", bytes,
-               "This call takes names and numbers only; model files go into the repository folder.");
+        refuse(unary, RLX_E_REQUEST_LARGE, "This call takes names and numbers only; model files go into the repository folder.",
+               "the message has %" PRIu64 " bytes, the call takes %zu", bytes, RLX_OIP_SMALL_MAX);
         return false;
     }
     unary->got_message = true;
@@ -110,7 +118,7 @@ void rlx_oip_unary_half_close(rlx_rpc_call_t *call)
         unary->answered = true;
         rlx_rpc_call_finish(call, RLX_OK, NULL);
     } else if (!unary->got_message) {
-        refuse(unary, RLX_E_REQUEST_MALFORMED, "no message came, needs", 1, "Send one request message.");
+        refuse(unary, RLX_E_REQUEST_MALFORMED, "Send one request message.", "the call ended without a message");
     }
 }
 
@@ -163,8 +171,8 @@ static bool out_fits(rlx_oip_unary_t *unary)
 {
     if (!unary->out.full)
         return true;
-    refuse(unary, RLX_E_NO_MEMORY, "the answer needs more memory than there is, at most", RLX_OIP_REPLY_MAX,
-           "Ask for one model at a time.");
+    refuse(unary, RLX_E_NO_MEMORY, "Ask for one model at a time.", "the answer needs more memory than there is, or more than %zu bytes",
+           RLX_OIP_REPLY_MAX);
     return false;
 }
 

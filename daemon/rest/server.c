@@ -1,8 +1,6 @@
 /* The server as a whole: what it is, whether it lives, whether it is ready. For probes the status code is the answer. */
+#include "daemon/node/extensions.h"
 #include "daemon/rest/inside.h"
-
-static const char *const extensions[] = {"binary_tensor_data", "model_configuration", "model_repository",    "parameters",
-                                         "schedule_policy",    "statistics",          "system_shared_memory"};
 
 void rlx_rest_server(rlx_rest_t *rest, rlx_http_exchange_t *exchange, const rlx_rest_path_t *path)
 {
@@ -14,8 +12,9 @@ void rlx_rest_server(rlx_rest_t *rest, rlx_http_exchange_t *exchange, const rlx_
     rlx_json_string(&json, "name", "rlx");
     rlx_json_string(&json, "version", rest->options.version);
     rlx_json_open(&json, "extensions", '[');
-    for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++)
-        rlx_json_string(&json, NULL, extensions[i]);
+#define RLX_EXTENSION(name) rlx_json_string(&json, NULL, name);
+    RLX_EXTENSIONS(RLX_EXTENSION)
+#undef RLX_EXTENSION
     rlx_json_close(&json, ']');
     rlx_json_close(&json, '}');
     rlx_rest_reply_json(exchange, 200, &json);
