@@ -5,16 +5,16 @@
 #include "base/log.h"
 #include "cli/version.h"
 #include "daemon/config/options.h"
-#include "daemon/config/read.h"
+#include "daemon/config/scalar.h"
 #include "daemon/serve.h"
 
 /* The entry with --host and --port over it. */
 static rlx_status_t entry_override(const rlxd_options_t *words, const rlx_config_node_t *entry, rlx_config_node_t *out_node,
                                    rlx_diag_t *diag)
 {
-    int64_t port = entry->port;
+    int port = (int)entry->port;
 
-    if (words->port != NULL && (!rlx_config_number(words->port, RLX_CONFIG_INT, &port) || port < 0 || port > 65535))
+    if (words->port != NULL && !rlx_config_port(words->port, &port))
         return rlx_fail(diag, RLX_E_USAGE, "--port: '%s' is no port from 0 to 65535", words->port);
     *out_node = *entry;
     out_node->port = port;

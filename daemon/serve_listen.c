@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 
 #include "base/log.h"
-#include "daemon/config/read.h"
+#include "daemon/config/scalar.h"
 #include "daemon/serve_state.h"
 
 /* The address of a host name, as text; the name server is asked before anything is served. */

@@ -76,27 +76,21 @@ void rlx_serve_load(rlx_serve_t *serve)
 
 static void key_changed(void *context, const char *key, bool live)
 {
-    int *waiting = context;
-
-    if (live) {
+    (void)context;
+    if (live)
         RLX_LOG(RLX_LOG_INFO, "configuration changed", rlx_log_text("key", key));
-        return;
-    }
-    ++*waiting;
-    RLX_LOG(RLX_LOG_WARNING, "configuration changed, but a restart is needed for it", rlx_log_text("key", key));
+    else
+        RLX_LOG(RLX_LOG_WARNING, "configuration changed, but a restart is needed for it", rlx_log_text("key", key));
 }
 
 /* The live keys of `fresh` take effect; the others wait for a restart and are told again at the next reload. */
-static int config_apply(rlx_config_t *config, const rlx_config_t *fresh)
+static void config_apply(rlx_config_t *config, const rlx_config_t *fresh)
 {
-    int waiting = 0;
-
-    rlx_config_compare(config, fresh, key_changed, &waiting);
+    rlx_config_compare(config, fresh, key_changed, NULL);
     config->logging.level = fresh->logging.level;
     config->logging.format = fresh->logging.format;
     config->server.drain_timeout_ms = fresh->server.drain_timeout_ms;
     rlx_log_configure((rlx_log_level_t)config->logging.level, (rlx_log_format_t)config->logging.format);
-    return waiting;
 }
 
 void rlx_serve_reload(rlx_serve_t *serve)

@@ -1,10 +1,10 @@
-/* "HOST:PORT", "[::1]:8080". */
+/* Ports, "HOST:PORT", "[::1]:8080". */
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/config/read.h"
+#include "daemon/config/scalar.h"
 
-static bool port_parse(const char *text, int *out_port)
+bool rlx_config_port(const char *text, int *out_port)
 {
     char *end;
     long port;
@@ -30,5 +30,5 @@ bool rlx_config_address(const char *text, char *host, size_t host_bytes, int *ou
         return false;
     memcpy(host, start, n);
     host[n] = '\0';
-    return port_parse(end + (bracketed ? 2 : 1), out_port);
+    return rlx_config_port(end + (bracketed ? 2 : 1), out_port);
 }

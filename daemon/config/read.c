@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/config/scalar.h"
+
 #define PATH_MAX_BYTES 192
 
 rlx_status_t rlx_config_refuse(rlx_config_reader_t *reader, const rlx_yaml_node_t *node, const char *path, const char *format, ...)
@@ -16,8 +18,7 @@ rlx_status_t rlx_config_refuse(rlx_config_reader_t *reader, const rlx_yaml_node_
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
     rlx_fail(reader->diag, reader->source != NULL ? RLX_E_USAGE : RLX_E_CONFIG_VALUE, "%s: %s",
-             reader->source != NULL ? reader->source : path,
-             message);
+             reader->source != NULL ? reader->source : path, message);
     if (reader->source == NULL)
         rlx_diag_at(reader->diag, "%s:%u:%u", rlx_yaml_name(reader->config->yaml), node->line, node->column);
     return reader->source != NULL ? RLX_INVALID_ARGUMENT : reader->diag != NULL ? reader->diag->status : RLX_INVALID_ARGUMENT;
@@ -60,12 +61,22 @@ static const char *number_example(rlx_config_kind_t kind)
     }
 }
 
+static bool number_parse(const char *text, rlx_config_kind_t kind, int64_t *out_value)
+{
+    switch (kind) {
+    case RLX_CONFIG_SIZE: return rlx_config_bytes(text, out_value);
+    case RLX_CONFIG_MS: return rlx_config_duration(text, 1e3, out_value);
+    case RLX_CONFIG_US: return rlx_config_duration(text, 1, out_value);
+    default: return rlx_config_integer(text, out_value);
+    }
+}
+
 static rlx_status_t number_read(rlx_config_reader_t *reader, const rlx_yaml_node_t *node, const char *path, const rlx_config_field_t *field,
                                 int64_t *out_value)
 {
     int64_t value;
 
-    if (!rlx_config_number(node->text, field->kind, &value))
+    if (!number_parse(node->text, field->kind, &value))
         return rlx_config_refuse(reader, node, path, "'%s' is not %s", node->text, number_example(field->kind));
     if (value < field->min || value > field->max)
         return rlx_config_refuse(reader, node, path, "%s is outside %lld..%lld", node->text, (long long)field->min, (long long)field->max);
@@ -148,8 +159,7 @@ static rlx_status_t addresses_read(rlx_config_reader_t *reader, const rlx_yaml_n
 }
 
 rlx_status_t rlx_config_read_value(rlx_config_reader_t *reader, const rlx_yaml_node_t *node, const char *path,
-                                   const rlx_config_field_t *field,
-                                   void *base)
+                                   const rlx_config_field_t *field, void *base)
 {
     void *place = (char *)base + field->offset;
 
@@ -209,8 +219,7 @@ static rlx_status_t required_check(rlx_config_reader_t *reader, const rlx_yaml_n
 }
 
 rlx_status_t rlx_config_read_map(rlx_config_reader_t *reader, const rlx_yaml_node_t *node, const char *path,
-                                 const rlx_config_field_t *fields,
-                                 void *base)
+                                 const rlx_config_field_t *fields, void *base)
 {
     char inner[PATH_MAX_BYTES];
 

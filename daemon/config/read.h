@@ -1,4 +1,4 @@
-/* How a value of the configuration is read: the row of a key, and the readers of each kind. Shared by daemon/config*.c only. */
+/* How a value of the configuration is read: the row of a key, and the readers of each kind. Shared by daemon/config/ only. */
 #ifndef RLX_DAEMON_CONFIG_READ_H
 #define RLX_DAEMON_CONFIG_READ_H
 
@@ -47,11 +47,9 @@ typedef struct rlx_config_reader {
 void rlx_config_defaults(void *base, const rlx_config_field_t *fields);
 /* Reads map `node` into `base`. `path` ("server.limits") is where the map stands, "" at the top. */
 rlx_status_t rlx_config_read_map(rlx_config_reader_t *reader, const rlx_yaml_node_t *node, const char *path,
-                                 const rlx_config_field_t *fields,
-                                 void *base);
+                                 const rlx_config_field_t *fields, void *base);
 rlx_status_t rlx_config_read_value(rlx_config_reader_t *reader, const rlx_yaml_node_t *node, const char *path,
-                                   const rlx_config_field_t *field,
-                                   void *base);
+                                   const rlx_config_field_t *field, void *base);
 /* Fails at `node`: "PATH: MESSAGE" with the place. Returns the failure. */
 rlx_status_t rlx_config_refuse(rlx_config_reader_t *reader, const rlx_yaml_node_t *node, const char *path, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -60,10 +58,5 @@ void *rlx_config_allocate(rlx_config_reader_t *reader, size_t bytes); /* NULL wi
 /* nodes.c */
 rlx_status_t rlx_config_read_nodes(rlx_config_reader_t *reader, const rlx_yaml_node_t *node, const char *path, rlx_config_t *config);
 rlx_status_t rlx_config_read_devices(rlx_config_reader_t *reader, const rlx_yaml_node_t *node, const char *path, rlx_config_node_t *entry);
-/* scalar.c: a number with its unit. False: not one. */
-bool rlx_config_number(const char *text, rlx_config_kind_t kind, int64_t *out_value);
-bool rlx_config_bool(const char *text, bool *out_value);
-/* address.c: "HOST:PORT", "[::1]:8080". False: not one. `host` is written without brackets. */
-bool rlx_config_address(const char *text, char *host, size_t host_bytes, int *out_port);
 
 #endif

@@ -1,12 +1,12 @@
 /* Numbers with units, and yes or no. */
+#include "daemon/config/scalar.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-#include "daemon/config/read.h"
 
 typedef struct unit {
     const char *name;
@@ -55,7 +55,7 @@ static bool scaled(const char *text, const unit_t *units, double plain_factor, d
     return true;
 }
 
-static bool integer(const char *text, int64_t *out_value)
+bool rlx_config_integer(const char *text, int64_t *out_value)
 {
     char *end;
     long long value;
@@ -68,14 +68,14 @@ static bool integer(const char *text, int64_t *out_value)
     return true;
 }
 
-bool rlx_config_number(const char *text, rlx_config_kind_t kind, int64_t *out_value)
+bool rlx_config_bytes(const char *text, int64_t *out_value)
 {
-    switch (kind) {
-    case RLX_CONFIG_SIZE: return integer(text, out_value) || scaled(text, size_units, 1, 1, out_value);
-    case RLX_CONFIG_MS: return scaled(text, time_units, 1e3, 1e3, out_value);
-    case RLX_CONFIG_US: return scaled(text, time_units, 1, 1, out_value);
-    default: return integer(text, out_value);
-    }
+    return rlx_config_integer(text, out_value) || scaled(text, size_units, 1, 1, out_value);
+}
+
+bool rlx_config_duration(const char *text, double unit_us, int64_t *out_value)
+{
+    return scaled(text, time_units, unit_us, unit_us, out_value);
 }
 
 bool rlx_config_bool(const char *text, bool *out_value)

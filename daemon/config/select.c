@@ -98,8 +98,7 @@ static rlx_status_t own_entry(rlx_config_t *config, const char *id, const rlx_co
 }
 
 rlx_status_t rlx_config_select(rlx_config_t *config, const char *id, const rlx_config_machine_t *machine,
-                               const rlx_config_node_t **out_node,
-                               rlx_diag_t *diag)
+                               const rlx_config_node_t **out_node, rlx_diag_t *diag)
 {
     const rlx_config_node_t *found = NULL;
     bool several = false;
@@ -138,8 +137,7 @@ static void device_lack(const rlx_config_device_t *device, const rlx_config_mach
 }
 
 rlx_status_t rlx_config_devices(const rlx_config_t *config, const rlx_config_node_t *node, const rlx_config_machine_t *machine,
-                                int *out_cores,
-                                rlx_diag_t *diag)
+                                int *out_cores, rlx_diag_t *diag)
 {
     char list[512], lack[160];
     size_t used = 0;

@@ -10,6 +10,8 @@
 #include "base/clock.h"
 #include "daemon/node/state.h"
 
+_Static_assert(RLX_ACTOR_BATCH_MAX <= RLX_JOB_SLOTS_MAX, "a job has room for every batch");
+
 static void run_start(rlx_node_t *node, const rlx_actor_effect_t *effect)
 {
     rlx_node_run_t *run = &node->runs[effect->run];

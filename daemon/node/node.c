@@ -12,8 +12,7 @@
 #include "daemon/node/state.h"
 
 #define PROGRESS_NS (UINT64_C(60) * 1000000000)
-
-#define SPIN_BEFORE_NS 40000
+#define SPIN_BEFORE_NS 40000 /* the expected end of a run that is alone: about what waking the loop takes */
 
 /* A model version is about to serve: it gets the lowest free number. */
 static rlx_status_t served_add(void *context, rlx_served_t *served, rlx_diag_t *diag)

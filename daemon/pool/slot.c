@@ -1,12 +1,13 @@
-/* Slots: one allocation for tables, one for memory. A slot that comes back keeps its memory, up to RLX_SLOTS_IDLE_MAX bytes over all idle
+/* Slots: one allocation for tables, one for memory. A slot that comes back keeps its memory, up to IDLE_MAX bytes over all idle
  * slots of a model; what is above is given back to the system. */
+#include "daemon/pool/slot.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
-#include "daemon/pool/pool.h"
 
-#define RLX_SLOTS_IDLE_MAX ((size_t)256 << 20)
+#define IDLE_MAX ((size_t)256 << 20)
 #define ALIGN 64
 
 struct rlx_slots {
@@ -114,7 +115,7 @@ rlx_slot_t *rlx_slots_get(rlx_slots_t *slots, size_t inputs_bytes)
 void rlx_slots_put(rlx_slots_t *slots, rlx_slot_t *slot)
 {
     slots->out--;
-    if (slots->idle_bytes + slot->memory_bytes > RLX_SLOTS_IDLE_MAX) {
+    if (slots->idle_bytes + slot->memory_bytes > IDLE_MAX) {
         slot_free(slot);
         return;
     }

@@ -1,7 +1,8 @@
 /* The configuration: what the keys mean, and how what is wrong is told. */
 #include "daemon/config/config.h"
 
-#include "daemon/config/read.h"
+#include "daemon/config/config.h"
+#include "daemon/config/scalar.h"
 #include "tests/unit/check.h"
 
 static rlx_config_t parsed(const char *text)
@@ -212,26 +213,23 @@ static void test_numbers_with_units(void **state)
 {
     static const struct {
         const char *text;
-        rlx_config_kind_t kind;
+        double unit_us; /* 0: a size */
         int64_t value;
     } cases[] = {
-        {"40GB", RLX_CONFIG_SIZE, 40000000000}, {"40 GB", RLX_CONFIG_SIZE, 40000000000}, {"1.5KiB", RLX_CONFIG_SIZE, 1536},
-        {"9223372036854775807", RLX_CONFIG_SIZE, INT64_MAX}, {"7b", RLX_CONFIG_SIZE, 7}, {"2g", RLX_CONFIG_SIZE, 2147483648},
-        {"250", RLX_CONFIG_MS, 250}, {"250us", RLX_CONFIG_US, 250}, {"0.5s", RLX_CONFIG_MS, 500}, {"2h", RLX_CONFIG_MS, 7200000},
-        {"3min", RLX_CONFIG_MS, 180000},
+        {"40GB", 0, 40000000000}, {"40 GB", 0, 40000000000}, {"1.5KiB", 0, 1536}, {"9223372036854775807", 0, INT64_MAX}, {"7b", 0, 7},
+        {"2g", 0, 2147483648}, {"250", 1000, 250}, {"250us", 1, 250}, {"0.5s", 1000, 500}, {"2h", 1000, 7200000}, {"3min", 1000, 180000},
     };
+    static const char *const wrong[] = {"", " 5", "GB", "-1GB", "5GBs", "nan"};
     int64_t value;
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_true(rlx_config_number(cases[i].text, cases[i].kind, &value));
+        assert_true(cases[i].unit_us > 0 ? rlx_config_duration(cases[i].text, cases[i].unit_us, &value)
+                                         : rlx_config_bytes(cases[i].text, &value));
         assert_int_equal(value, cases[i].value);
     }
-    for (size_t i = 0; i < 6; i++) {
-        static const char *const wrong[] = {"", " 5", "GB", "-1GB", "5GBs", "nan"};
-
-        assert_false(rlx_config_number(wrong[i], RLX_CONFIG_SIZE, &value));
-    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_false(rlx_config_bytes(wrong[i], &value));
 }
 
 int main(void)
