@@ -1,5 +1,6 @@
 """People who mean harm, against one rlxd that serves a normal client all the while. Each abuse is refused and counted, health answers within
 100 ms after it, the normal client never gets a wrong or late answer, and memory grows by at most 32 MiB over all."""
+import atexit
 import contextlib
 import fcntl
 import json
@@ -32,6 +33,7 @@ class Victim:
     one = None
 
     def __init__(self):
+        atexit.register(self.close)  # words may choose tests without the last
         self.folder = tempfile.TemporaryDirectory()
         self.memory = f"{self.folder.name}/memory.sock"
         self.server = Rlxd(bundles("sum", "plus"), words=["--set", "server.limits.stall=1s", "--set", "server.limits.handshake=1s",
@@ -41,6 +43,11 @@ class Victim:
         self.traffic = Traffic(self.server, [pair("sum")], {"whole": 80, "pieces": 20}, connections=4)
         time.sleep(0.5)
         self.before = resident(self.server)
+
+    def close(self):
+        if self.server.process.poll() is None:
+            self.server.kill()
+        self.folder.cleanup()
 
 
 def counted(numbers, names):
@@ -296,13 +303,14 @@ def memory_that_shrinks_in_mid_request_harms_its_own_answer_only(server):
             code, text = rest(server, "/v2/models/plus/infer", body)
             codes[code] = codes.get(code, 0) + 1
             assert code == 200 or b"RLX-" in text, text
-        os.truncate(path, 0)
-    finally:
         stop.set()
         cutter.join()
         os.truncate(path, 0)
         code, text = rest(server, "/v2/models/plus/infer", body)
         rest(server, f"{base}/unregister", b"{}")
+    finally:
+        stop.set()
+        cutter.join()
         path.unlink()
     say(f"answers while the region changed its size: {codes}; with nothing left of it: {code} {text.decode()[:120]}")
     assert code == 400 and b"RLX-161" in text, (code, text)
@@ -391,7 +399,6 @@ def after_all_abuse_the_normal_client_was_never_wrong_and_memory_grew_little():
         assert code == 0, code
     finally:
         victim.server.__exit__(None, None, None)
-        victim.folder.cleanup()
 
 
 @test
