@@ -94,10 +94,10 @@ void rlx_rpc_call_gone(rlx_rpc_call_t *call)
         call->conn->server->counters.cancelled++;
     call->finished = call->ended = true;
     while (call->queue != NULL) {
-        rlx_rpc_message_t *message = call->queue;
+        rlx_rpc_reply_t *message = call->queue;
 
         call->queue = message->next;
-        rlx_rpc_message_unref(message);
+        rlx_rpc_reply_unref(message);
     }
     method_closed(call);
     call_put(call);
@@ -226,7 +226,7 @@ static void response_begin(rlx_rpc_call_t *call)
 
 void rlx_rpc_call_send(rlx_rpc_call_t *call, const rlx_rpc_slice_t *slices, int n_slices, rlx_rpc_release_fn_t *release, void *context)
 {
-    rlx_rpc_message_t *message = NULL;
+    rlx_rpc_reply_t *message = NULL;
     uint64_t bytes = 0;
 
     RLX_ASSERT(n_slices >= 0);
@@ -235,7 +235,7 @@ void rlx_rpc_call_send(rlx_rpc_call_t *call, const rlx_rpc_slice_t *slices, int 
         bytes += slices[i].bytes;
     if (!call->finished && bytes > UINT32_MAX)
         rlx_rpc_call_answer(call, "200", RLX_OUT_OF_RANGE, "the answer is larger than a gRPC message can be (4 GiB)");
-    if (!call->finished && (message = rlx_rpc_message_get(call->conn->server, n_slices)) == NULL)
+    if (!call->finished && (message = rlx_rpc_reply_get(call->conn->server, n_slices)) == NULL)
         rlx_rpc_call_answer(call, "200", RLX_RESOURCE_EXHAUSTED, "no memory for the answer");
     if (message == NULL) {
         if (release != NULL)

@@ -63,15 +63,15 @@ int rlx_rpc_call_data_out(nghttp2_session *session, nghttp2_frame *frame, const 
     call->queued -= length;
     rlx_rpc_budget_earn(conn, 2, 0);
     while (length > 0) {
-        rlx_rpc_message_t *message = call->queue;
+        rlx_rpc_reply_t *message = call->queue;
         size_t n = message->left < length ? (size_t)message->left : length;
 
-        rlx_rpc_batch_message(batch, message, n);
+        rlx_rpc_batch_reply(batch, message, n);
         length -= n;
         if (message->left > 0)
             break;
         call->queue = message->next;
-        rlx_rpc_message_unref(message);
+        rlx_rpc_reply_unref(message);
     }
     if (call->queued > 0)
         call->sent_ns = rlx_clock_ns();

@@ -99,10 +99,10 @@ static void server_free(rlx_rpc_server_t *server)
         server->slabs = next;
     }
     for (int i = 0; i < 2; i++) {
-        rlx_rpc_message_t *message = i == 0 ? server->free_small : server->free_large;
+        rlx_rpc_reply_t *message = i == 0 ? server->free_small : server->free_large;
 
         while (message != NULL) {
-            rlx_rpc_message_t *next = message->next;
+            rlx_rpc_reply_t *next = message->next;
 
             free(message);
             message = next;

@@ -37,8 +37,8 @@ typedef struct rlx_rpc_pump rlx_rpc_pump_t;
 
 /* One response message on its way: the five bytes of gRPC, then the slices. Referenced by its call's queue and by every batch that holds
  * bytes of it; the last reference runs `release`. */
-typedef struct rlx_rpc_message {
-    struct rlx_rpc_message *next; /* in the call's queue, or the free list */
+typedef struct rlx_rpc_reply {
+    struct rlx_rpc_reply *next; /* in the call's queue, or the free list */
     rlx_rpc_conn_t *conn;         /* whose unsent bytes it counts to */
     rlx_rpc_release_fn_t *release;
     void *context;
@@ -48,7 +48,7 @@ typedef struct rlx_rpc_message {
     int refs, index, n_slices, capacity;
     uint8_t prefix[RLX_GRPC_PREFIX];
     rlx_rpc_slice_t slices[];
-} rlx_rpc_message_t;
+} rlx_rpc_reply_t;
 #define MESSAGE_SMALL 8 /* slices */
 
 /* What one write call sends. The server has one; a connection whose socket is full takes it over and the server gets another. */
@@ -58,7 +58,7 @@ typedef struct rlx_rpc_batch {
     int n_stamps;
     size_t bytes, arena_used;
     struct iovec iov[BATCH_IOVS];
-    rlx_rpc_message_t *owner[BATCH_IOVS]; /* NULL: bytes of the arena */
+    rlx_rpc_reply_t *owner[BATCH_IOVS]; /* NULL: bytes of the arena */
     uint64_t stamps[BATCH_STAMPS];        /* read_ns + kernel_ns of unary calls whose response begins here */
     uint8_t arena[BATCH_ARENA];
 } rlx_rpc_batch_t;
@@ -106,7 +106,7 @@ struct rlx_rpc_call {
     bool aborted;          /* ended from our side; the rest of its output is dropped */
     rlx_status_t status;
     char *status_text;     /* owned; only when trailers wait behind data */
-    rlx_rpc_message_t *queue, **queue_tail;
+    rlx_rpc_reply_t *queue, **queue_tail;
     uint64_t queued;       /* bytes */
 
     uv_timer_t deadline;
@@ -207,7 +207,7 @@ struct rlx_rpc_server {
     rlx_rpc_call_slab_t *slabs;
     rlx_rpc_call_t *free_calls;
     rlx_rpc_conn_t *free_conns;
-    rlx_rpc_message_t *free_small, *free_large;
+    rlx_rpc_reply_t *free_small, *free_large;
     int n_free_large;
     uint8_t *buffer; /* READ_BYTES */
     uint8_t *plain;  /* decrypted, or records to encrypt; with TLS only */
@@ -253,12 +253,12 @@ void rlx_rpc_conn_writable(rlx_rpc_conn_t *conn);
 void rlx_rpc_conn_output_drop(rlx_rpc_conn_t *conn);
 bool rlx_rpc_conn_blocked(const rlx_rpc_conn_t *conn);
 void rlx_rpc_batch_bytes(rlx_rpc_batch_t *batch, const void *data, size_t bytes); /* copies into the arena */
-void rlx_rpc_batch_message(rlx_rpc_batch_t *batch, rlx_rpc_message_t *message, size_t bytes);
+void rlx_rpc_batch_reply(rlx_rpc_batch_t *batch, rlx_rpc_reply_t *message, size_t bytes);
 bool rlx_rpc_batch_full(const rlx_rpc_conn_t *conn, const rlx_rpc_batch_t *batch);
 
-/* server_message.c */
-rlx_rpc_message_t *rlx_rpc_message_get(rlx_rpc_server_t *server, int n_slices);
-void rlx_rpc_message_unref(rlx_rpc_message_t *message);
+/* server_reply.c */
+rlx_rpc_reply_t *rlx_rpc_reply_get(rlx_rpc_server_t *server, int n_slices);
+void rlx_rpc_reply_unref(rlx_rpc_reply_t *message);
 
 /* h2_session.c, h2_budget.c, h2_window.c */
 rlx_status_t rlx_rpc_h2_create(rlx_rpc_server_t *server, rlx_diag_t *diag);

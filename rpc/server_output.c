@@ -53,7 +53,7 @@ static void batch_release(rlx_rpc_batch_t *batch)
 
     for (int i = batch->first; i < n; i++)
         if (batch->owner[i] != NULL)
-            rlx_rpc_message_unref(batch->owner[i]);
+            rlx_rpc_reply_unref(batch->owner[i]);
     batch->n = batch->first = batch->n_stamps = 0;
     batch->bytes = batch->arena_used = 0;
 }
@@ -83,7 +83,7 @@ void rlx_rpc_batch_bytes(rlx_rpc_batch_t *batch, const void *data, size_t bytes)
 }
 
 /* The next `bytes` of `message`: small pieces are copied, large ones referenced. */
-void rlx_rpc_batch_message(rlx_rpc_batch_t *batch, rlx_rpc_message_t *message, size_t bytes)
+void rlx_rpc_batch_reply(rlx_rpc_batch_t *batch, rlx_rpc_reply_t *message, size_t bytes)
 {
     RLX_ASSERT(bytes <= message->left);
     message->left -= bytes;
@@ -166,7 +166,7 @@ static int batch_send(rlx_rpc_conn_t *conn, rlx_rpc_batch_t *batch)
     while (sent >= batch->iov[batch->first].iov_len) {
         sent -= batch->iov[batch->first].iov_len;
         if (batch->owner[batch->first] != NULL)
-            rlx_rpc_message_unref(batch->owner[batch->first]);
+            rlx_rpc_reply_unref(batch->owner[batch->first]);
         batch->first++;
     }
     batch->iov[batch->first].iov_base = (uint8_t *)batch->iov[batch->first].iov_base + sent;

@@ -7,11 +7,11 @@
 #define FREE_LARGE_MAX 32 /* 4 KiB each; more go back to the heap */
 
 /* NULL when there is no memory. */
-rlx_rpc_message_t *rlx_rpc_message_get(rlx_rpc_server_t *server, int n_slices)
+rlx_rpc_reply_t *rlx_rpc_reply_get(rlx_rpc_server_t *server, int n_slices)
 {
     bool small = n_slices <= MESSAGE_SMALL;
-    rlx_rpc_message_t **list = small ? &server->free_small : &server->free_large;
-    rlx_rpc_message_t *message = *list;
+    rlx_rpc_reply_t **list = small ? &server->free_small : &server->free_large;
+    rlx_rpc_reply_t *message = *list;
 
     if (message != NULL) {
         *list = message->next;
@@ -31,7 +31,7 @@ rlx_rpc_message_t *rlx_rpc_message_get(rlx_rpc_server_t *server, int n_slices)
     return message;
 }
 
-void rlx_rpc_message_unref(rlx_rpc_message_t *message)
+void rlx_rpc_reply_unref(rlx_rpc_reply_t *message)
 {
     rlx_rpc_conn_t *conn = message->conn;
     rlx_rpc_server_t *server = conn->server;
