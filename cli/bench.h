@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 #include "base/diag.h"
-#include "trace/machine.h"
 #include "cli/session.h"
+#include "trace/machine.h"
 
 typedef struct rlx_bench_row {
     const char *kernel; /* borrowed */

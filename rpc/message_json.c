@@ -2,6 +2,8 @@
 
 #include <inttypes.h>
 
+#include "base/json_quote.h"
+
 #define DEPTH_MAX 8
 
 static const rlx_guard_limits_t limits = {
@@ -12,20 +14,6 @@ typedef struct json_frame {
     bool begun;
     uint32_t list;
 } json_frame_t;
-
-static void string_print(const uint8_t *data, size_t bytes, rlx_text_t *out)
-{
-    rlx_text_puts(out, "\"");
-    for (size_t i = 0; i < bytes; i++) {
-        if (data[i] == '"' || data[i] == '\\')
-            rlx_text_puts(out, "\\");
-        if (data[i] < 0x20)
-            rlx_text_printf(out, "\\u%04x", data[i]);
-        else
-            rlx_text_add(out, data + i, 1);
-    }
-    rlx_text_puts(out, "\"");
-}
 
 static void number_print(uint64_t value, int tag, rlx_text_t *out)
 {
@@ -66,7 +54,7 @@ static rlx_status_t bytes_print(json_frame_t *frame, const rlx_guard_item_t *ite
 
     if (item->field->kind != RLX_GUARD_KIND_PACKED) {
         field_open(frame, item->field, out);
-        string_print(item->data, item->bytes, out);
+        rlx_json_quote_n(out, (const char *)item->data, item->bytes);
         return RLX_OK;
     }
     for (; at < item->bytes; at += used) {

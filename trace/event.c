@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/json_quote.h"
 #include "trace/event.h"
-#include "trace/json.h"
 
 #define CLOSING_BYTES 4096
 #define FLUSH_BYTES 65536

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_quote.h"
 #include "kernels/abi.h"
-#include "trace/json.h"
 #include "trace/record.h"
 
 #define TEXT_MAX ((size_t)64 << 20)

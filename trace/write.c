@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/json_quote.h"
 #include "trace/event.h"
-#include "trace/json.h"
 
 #define FORMAT 1
 #define PERIOD_NS 5000000

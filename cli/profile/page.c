@@ -1,5 +1,5 @@
 /* The page: a template (page.html, page.css and scripts, joined when RLX is built) with the profile as JSON inside. It refers to nothing outside
- * itself. Every text is escaped for JSON inside HTML (trace/json.h). */
+ * itself. Every text is escaped for JSON inside HTML (base/json_quote.h). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/utf8.h"
 #include "daemon/oip/decode_parts.h"
 
 #define PORTS_FIRST 8
@@ -46,26 +47,6 @@ void rlx_oip_decoder_start(rlx_oip_decoder_t *decoder, const rlx_oip_origin_t *o
     decoder->malformed = false;
 }
 
-/* UTF-8 without NUL, surrogates and overlong forms: what comes back in answers must be text. */
-static bool text_valid(const uint8_t *text, size_t bytes)
-{
-    for (size_t i = 0; i < bytes;) {
-        uint8_t first = text[i];
-        size_t n = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
-
-        if (first == 0 || n == 0 || n > bytes - i)
-            return false;
-        for (size_t k = 1; k < n; k++)
-            if ((text[i + k] & 0xc0) != 0x80)
-                return false;
-        if ((first == 0xe0 && text[i + 1] < 0xa0) || (first == 0xed && text[i + 1] >= 0xa0) || (first == 0xf0 && text[i + 1] < 0x90) ||
-            (first == 0xf4 && text[i + 1] >= 0x90))
-            return false;
-        i += n;
-    }
-    return true;
-}
-
 rlx_status_t rlx_oip_text_add(rlx_oip_decoder_t *decoder, const rlx_guard_item_t *item, rlx_oip_text_t *out_text, rlx_diag_t *diag)
 {
     rlx_text_t *text = &decoder->text;
@@ -78,7 +59,7 @@ rlx_status_t rlx_oip_text_add(rlx_oip_decoder_t *decoder, const rlx_guard_item_t
     if (text->full)
         return RLX_OIP_REFUSE(decoder, diag, "names and parameters take more than %zu bytes", RLX_OIP_TEXT_MAX);
     at = text->bytes - 1 - item->total;
-    if (!text_valid((const uint8_t *)text->data + at, item->total))
+    if (!rlx_utf8_is_text(text->data + at, item->total))
         return RLX_OIP_REFUSE(decoder, diag, "%s of %s is no UTF-8 text", item->field->name, item->message->name);
     *out_text = (rlx_oip_text_t)at;
     return RLX_OK;

@@ -1,28 +1,9 @@
-#include "trace/json.h"
+/* Runs of plain characters, which are most of any text, go out in one piece. */
+#include "base/json_quote.h"
 
-#include <stdint.h>
 #include <string.h>
 
-/* Bytes of the UTF-8 sequence at `at`, or 0 where there is none (overlong forms, surrogates and beyond U+10FFFF are none). */
-static size_t sequence_bytes(const unsigned char *at, size_t bytes)
-{
-    size_t n = at[0] < 0x80 ? 1 : at[0] >= 0xc2 && at[0] < 0xe0 ? 2 : at[0] >= 0xe0 && at[0] < 0xf0 ? 3 : at[0] >= 0xf0 && at[0] < 0xf5 ? 4 : 0;
-
-    if (n == 0 || n > bytes)
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    if (at[0] == 0xe0 && at[1] < 0xa0)
-        return 0;
-    if (at[0] == 0xed && at[1] > 0x9f)
-        return 0;
-    if (at[0] == 0xf0 && at[1] < 0x90)
-        return 0;
-    if (at[0] == 0xf4 && at[1] > 0x8f)
-        return 0;
-    return n;
-}
+#include "base/utf8.h"
 
 static bool is_plain(unsigned char byte)
 {
@@ -43,9 +24,11 @@ void rlx_json_quote_n(rlx_text_t *out, const char *text, size_t bytes)
         rlx_text_add(out, at + begin, i - begin);
         if (i == bytes)
             break;
-        n = sequence_bytes(at + i, bytes - i);
+        n = rlx_utf8_bytes(at + i, bytes - i);
         if (n == 0)
             rlx_text_puts(out, "\\ufffd");
+        else if (at[i] == '"' || at[i] == '\\')
+            rlx_text_printf(out, "\\%c", at[i]);
         else if (n == 1)
             rlx_text_printf(out, "\\u%04x", at[i]);
         else

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "tests/unit/check.h"
-#include "trace/json.h"
+#include "base/json_quote.h"
 
 static void expect(const char *text, const char *quoted)
 {
@@ -27,7 +27,7 @@ static void plain_text_stays(void **state)
 static void what_json_or_html_would_read_is_escaped(void **state)
 {
     (void)state;
-    expect("\"\\\n\x01\x7f", "\"\\u0022\\u005c\\u000a\\u0001\\u007f\"");
+    expect("\"\\\n\x01\x7f", "\"\\\"\\\\\\u000a\\u0001\\u007f\"");
     expect("</script>&", "\"\\u003c/script\\u003e\\u0026\"");
 }
 

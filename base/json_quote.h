@@ -1,7 +1,7 @@
 /* Text as JSON strings. Every byte sequence gives a valid one: what is no UTF-8 becomes U+FFFD. Characters that mean something to HTML are
  * escaped too, so that JSON may stand inside a page. */
-#ifndef RLX_TRACE_JSON_H
-#define RLX_TRACE_JSON_H
+#ifndef RLX_BASE_JSON_QUOTE_H
+#define RLX_BASE_JSON_QUOTE_H
 
 #include "base/text.h"
 
