@@ -1,3 +1,5 @@
+/* The bounds are one table: what is counted into, and which of it the exposition shows. A label value may hold any bytes; three characters
+ * of it are escaped. */
 #include "base/metric.h"
 
 #include <inttypes.h>

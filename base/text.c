@@ -1,3 +1,4 @@
+/* Doubles up to its bound. After the first thing that does not fit nothing is added any more. */
 #include "base/text.h"
 
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* What waits for an answer turns the loop itself, until the answer or the first broken connection. */
 #include "cli/load_client.h"
 
 #include <stdlib.h>

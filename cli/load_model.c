@@ -1,3 +1,4 @@
+/* The server's metadata say what the model takes; --shape, --batch-size and the .npz file close what they leave open. */
 #include "cli/load_model.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* One track for each thread of the team; the first is the caller's own, and its requests are told there. */
 #include "cli/profiling.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* The allocator's context is what is left of the budget. */
 #include "proto/unpack.h"
 
 #include <stdlib.h>

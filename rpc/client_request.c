@@ -15,6 +15,20 @@ uint64_t rlx_rpc_deadline_ns(uint32_t ms) { return ms == 0 ? UINT64_MAX : uv_hrt
 
 /* ---- the end of a request ---- */
 
+/* From the open ones to the free ones. */
+static void slot_close(rlx_rpc_request_t *request)
+{
+    rlx_rpc_channel_t *channel = request->channel;
+
+    request->open = false;
+    *request->link = request->next;
+    if (request->next != NULL)
+        request->next->link = request->link;
+    channel->n_open--;
+    request->next = channel->free_slots;
+    channel->free_slots = request;
+}
+
 void rlx_rpc_request_end(rlx_rpc_request_t *request, rlx_status_t status, const char *text, bool untouched)
 {
     rlx_rpc_channel_t *channel = request->channel;
@@ -27,13 +41,7 @@ void rlx_rpc_request_end(rlx_rpc_request_t *request, rlx_status_t status, const 
     if (channel->session != NULL && request->stream >= 0)
         nghttp2_session_set_stream_user_data(channel->session, request->stream, NULL);
     rlx_rpc_output_detach(channel, request);
-    request->open = false;
-    *request->link = request->next;
-    if (request->next != NULL)
-        request->next->link = request->link;
-    channel->n_open--;
-    request->next = channel->free_slots;
-    channel->free_slots = request;
+    slot_close(request);
     request->ops->done(request->context, &end);
 }
 
@@ -170,17 +178,6 @@ static void slot_open(rlx_rpc_channel_t *channel, rlx_rpc_request_t *request, co
     channel->n_open++;
 }
 
-static void slot_undo(rlx_rpc_channel_t *channel, rlx_rpc_request_t *request)
-{
-    request->open = false;
-    *request->link = request->next;
-    if (request->next != NULL)
-        request->next->link = request->link;
-    channel->n_open--;
-    request->next = channel->free_slots;
-    channel->free_slots = request;
-}
-
 static nghttp2_nv header(const char *name, const char *value, uint8_t flags)
 {
     return (nghttp2_nv){(uint8_t *)name, (uint8_t *)value, strlen(name), strlen(value), flags};
@@ -224,7 +221,7 @@ rlx_status_t rlx_rpc_request_begin(rlx_rpc_channel_t *channel, const char *path,
     if (request->stream < 0) {
         int failed = request->stream;
 
-        slot_undo(channel, request);
+        slot_close(request);
         if (failed == NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE)
             rlx_rpc_channel_refuse_new(channel); /* 2^30 requests: the next connection counts anew */
         return rlx_fail(diag, RLX_E_CONNECT, "the request cannot begin: %s", nghttp2_strerror(failed));

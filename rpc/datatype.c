@@ -1,3 +1,4 @@
+/* One table, by number of the type. */
 #include "rpc/datatype.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Blocking calls on a socket with time-outs: a daemon that does not answer costs its caller HANDOVER_TIMEOUT_MS and no more. */
 #include "rpc/handover.h"
 
 #include <errno.h>

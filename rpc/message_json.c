@@ -1,3 +1,4 @@
+/* One frame for each open message: whether a comma is due, and which repeated field's array is open. */
 #include "rpc/message_json.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* Positions count bytes since the beginning and never wrap; their low bits are the place in the memory. */
 #include "trace/ring.h"
 
 #include <stdlib.h>

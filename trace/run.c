@@ -1,3 +1,4 @@
+/* Tells of a run from inside of it. A record that finds the ring full is dropped there and counted; the run goes on. */
 #include "trace/run.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Each function says what is wrong with its event, or NULL. Fields that it does not know are skipped: a newer writer's trace can be read. */
 #include "cli/profile/event.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Rows are zero when they are new; an index has open addressing and is at most three quarters full. */
 #include "cli/profile/table.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* Between two pieces the reader is a depth, the children seen at each depth, and whether a comma is due: a piece may end between any two
+ * elements. */
 #include "daemon/json/data.h"
 
 #include <inttypes.h>

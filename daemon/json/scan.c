@@ -1,3 +1,4 @@
+/* A byte at a time. What lies outside of cuts goes to the skeleton; a cut begins and ends by depth. */
 #include "daemon/json/scan.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Whether a comma is due is all that is kept; what is open is the caller's to know. */
 #include "daemon/json/write.h"
 
 #include <inttypes.h>

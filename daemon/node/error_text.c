@@ -1,3 +1,4 @@
+/* In the order in which it is read: code, place, what is wrong, what to do. */
 #include "daemon/node/error_text.h"
 
 #include <string.h>

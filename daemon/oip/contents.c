@@ -1,3 +1,4 @@
+/* Two tables say all about types: how a field's values stand on the wire, and in which field a type travels. */
 #include "daemon/oip/contents.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* Small things are copied into the head, large tensors referenced. The head moves while it grows: its slices get their addresses when it
+ * is done. */
 #include "daemon/oip/encode.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Whoever has to do with an object last puts it back: its owner, or `sent` where the owner left while bytes were still leaving. */
 #include "daemon/oip/request.h"
 
 #include <stdlib.h>

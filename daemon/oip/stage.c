@@ -1,3 +1,5 @@
+/* The sum is one of capacities, since it is memory that is bounded. A stage that has to grow is judged by twice its need: what it may
+ * take while it moves. */
 #include "daemon/oip/stage.h"
 
 #include "base/assert.h"

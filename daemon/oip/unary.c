@@ -1,3 +1,5 @@
+/* A call is held by the connection until `closed`, and by a handler that answers later; the last of both frees it. What is sent has been
+ * moved out before. */
 #include "daemon/oip/unary.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* A worker touches nothing here but its own rlx_trace_run_t; tables and tracks are the loop's. */
 #include "daemon/pool/tracing.h"
 
 #include <stdlib.h>

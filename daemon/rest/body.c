@@ -1,3 +1,4 @@
+/* The scan bounds the depth before jansson recurses over it. */
 #include "daemon/rest/body.h"
 
 #include "daemon/json/scan.h"

@@ -1,3 +1,4 @@
+/* Dispatch, and the queue of inferences that have work left: one piece of one of them each turn of the loop. */
 #include "daemon/rest/rest.h"
 
 #include <inttypes.h>
