@@ -5,7 +5,7 @@
 
 #include "cli/bench_server.h"
 #include "cli/bench_url.h"
-#include "cli/load.h"
+#include "cli/load/load.h"
 
 #define OPEN_LOOP_CONCURRENCY 1024 /* in flight at most, unless told */
 

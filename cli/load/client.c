@@ -1,5 +1,5 @@
 /* What waits for an answer turns the loop itself, until the answer or the first broken connection. */
-#include "cli/load_client.h"
+#include "cli/load/client.h"
 
 #include <stdlib.h>
 #include <string.h>

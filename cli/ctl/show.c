@@ -1,5 +1,5 @@
 /* The three forms. Tables and YAML walk the value; depth is bounded by jansson (2,048 levels), columns and widths by what fits a line. */
-#include "cli/ctl_show.h"
+#include "cli/ctl/show.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

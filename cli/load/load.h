@@ -4,8 +4,8 @@
  * loop (`rate` > 0): requests are due at fixed times whether or not the server keeps up, and latency counts from the time a request was
  * due, so that a server that stalls can't hide it (coordinated omission); at most `concurrency` are open, the others wait here and their
  * wait counts. One thread, one loop. */
-#ifndef RLX_CLI_LOAD_H
-#define RLX_CLI_LOAD_H
+#ifndef RLX_CLI_LOAD_LOAD_H
+#define RLX_CLI_LOAD_LOAD_H
 
 #include <stdio.h>
 

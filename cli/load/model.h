@@ -2,7 +2,7 @@
 #ifndef RLX_CLI_LOAD_MODEL_H
 #define RLX_CLI_LOAD_MODEL_H
 
-#include "cli/load.h"
+#include "cli/load/load.h"
 #include "rpc/client.h"
 #include "rpc/infer_answer.h"
 #include "rpc/infer_request.h"

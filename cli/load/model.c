@@ -1,5 +1,5 @@
 /* The server's metadata say what the model takes; --shape, --batch-size and the .npz file close what they leave open. */
-#include "cli/load_model.h"
+#include "cli/load/model.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cli/load_inside.h"
+#include "cli/load/inside.h"
 
 #define DRAIN_S 5
 

@@ -1,5 +1,5 @@
 /* A request goes out with "Connection: close", so the answer ends with its length, its last chunk, or the connection. */
-#include "cli/ctl_http.h"
+#include "cli/ctl/http.h"
 
 #include <errno.h>
 #include <netdb.h>

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "cli/load.h"
+#include "cli/load/load.h"
 
 static const struct {
     const char *name;

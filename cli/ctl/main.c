@@ -8,8 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/ctl_http.h"
-#include "cli/ctl_show.h"
+#include "cli/ctl/http.h"
+#include "cli/ctl/show.h"
 #include "cli/version.h"
 
 enum { EXIT_WELL = 0, EXIT_REFUSED = 1, EXIT_USAGE = 2, EXIT_UNREACHABLE = 3 };

@@ -1,11 +1,11 @@
-/* The inside of a load: its slots, shared by its set-up (load_setup.c) and its run (load.c). A slot is one request that can be open; its
+/* The inside of a load: its slots, shared by its set-up (setup.c) and its run (load.c). A slot is one request that can be open; its
  * memory is made once, so that a measured request costs no allocation here. */
 #ifndef RLX_CLI_LOAD_INSIDE_H
 #define RLX_CLI_LOAD_INSIDE_H
 
-#include "cli/load.h"
-#include "cli/load_client.h"
-#include "cli/load_model.h"
+#include "cli/load/client.h"
+#include "cli/load/load.h"
+#include "cli/load/model.h"
 
 #define RLX_LOAD_INFER_PATH "/inference.GRPCInferenceService/ModelInfer"
 #define RLX_LOAD_ANSWER_MAX ((size_t)1 << 32)
