@@ -147,6 +147,8 @@ static void helper_wait(rlx_team_t *team, const helper_t *helper, unsigned serve
         }
         if (rlx_clock_ns() >= until)
             break;
+        if (team->open)
+            sched_yield(); /* whoever else wants this CPU, the loop above all, goes first: nothing is lost but a guess */
     }
     bell = atomic_load(&team->bell);
     atomic_fetch_add(&team->sleepers, 1); /* before the last look: pairs with state, then sleepers in job_open and rlx_team_ring */

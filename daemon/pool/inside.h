@@ -57,6 +57,7 @@ struct rlx_pool {
     void *closed_context;
     /* Of the loop. */
     uint32_t out;              /* submitted and not completed */
+    bool spinning;             /* in rlx_pool_spin: loop turns that its poll makes are no sleep */
     uint64_t last_done_ns;     /* when the last run was handed back */
     _Atomic(rlx_job_t *) *ring; /* ring_mask + 1 places */
     uint32_t ring_mask;
@@ -67,6 +68,7 @@ struct rlx_pool {
     atomic_bool stop;
     atomic_bool team_taken;
     atomic_int idle;           /* workers without a job; all have started before the first job */
+    atomic_int loop_cpu;       /* where the loop last spun: no worker spins there */
     atomic_bool summoned;      /* the loop has rung; whoever comes clears it, then looks at the ring. None goes to sleep while it is set */
     _Atomic uint64_t gap_ns;   /* smoothed time from a run handed back to the next one, while runs are alone */
     atomic_uint lone_runs;     /* runs in a row that found the pool empty and the loop spinning */

@@ -47,6 +47,8 @@ static void on_before_sleep(uv_prepare_t *handle)
 {
     rlx_pool_t *pool = handle->data;
 
+    if (pool->spinning)
+        return;
     atomic_store(&pool->loop, RLX_POOL_LOOP_SLEEPS);
     if (atomic_load(&pool->done) != NULL)
         uv_async_send(&pool->wake);
@@ -56,7 +58,8 @@ static void on_after_sleep(uv_check_t *handle)
 {
     rlx_pool_t *pool = handle->data;
 
-    atomic_store(&pool->loop, RLX_POOL_LOOP_AWAKE);
+    if (!pool->spinning)
+        atomic_store(&pool->loop, RLX_POOL_LOOP_AWAKE);
     done_take(pool);
 }
 
@@ -103,13 +106,16 @@ void rlx_pool_spin(rlx_pool_t *pool, bool (*poll)(void *context), void *context)
     if (pool->out != 1)
         return;
     until = rlx_clock_ns() + RLX_POOL_LOOP_SPIN_NS;
+    atomic_store_explicit(&pool->loop_cpu, sched_getcpu(), memory_order_relaxed); /* advice only */
     before = atomic_exchange(&pool->loop, RLX_POOL_LOOP_SPINS);
+    pool->spinning = true;
     do {
         for (int i = 0; i < 64 && atomic_load_explicit(&pool->done, memory_order_relaxed) == NULL; i++)
             __builtin_ia32_pause();
         if (done_take(pool) || (poll != NULL && poll(context)))
             break;
     } while (rlx_clock_ns() < until);
+    pool->spinning = false;
     atomic_store(&pool->loop, before);
     done_take(pool);
 }

@@ -3,6 +3,7 @@
  *
  * Spinning: after a run that was alone and that the loop spun for (hence the loop sits on another CPU), and only while such runs follow
  * each other quickly; and between the steps of a run that it helps. Else a worker sleeps at once. */
+#include <sched.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -30,6 +31,14 @@ static rlx_job_t *job_take(rlx_pool_t *pool)
     return NULL;
 }
 
+/* Runs that are alone follow each other quickly, and the loop, which spins for them, does so on another CPU. */
+static bool worth_spinning(rlx_pool_t *pool)
+{
+    return atomic_fetch_add_explicit(&pool->lone_runs, 1, memory_order_relaxed) > 0 &&
+           atomic_load_explicit(&pool->gap_ns, memory_order_relaxed) < RLX_POOL_GAP_NS &&
+           atomic_load_explicit(&pool->loop_cpu, memory_order_relaxed) != sched_getcpu();
+}
+
 static void job_return(rlx_pool_worker_t *worker, rlx_job_t *job)
 {
     rlx_pool_t *pool = worker->pool;
@@ -43,8 +52,7 @@ static void job_return(rlx_pool_worker_t *worker, rlx_job_t *job)
     loop = atomic_load(&pool->loop); /* after the push: pairs with on_before_sleep */
     if (loop == RLX_POOL_LOOP_SLEEPS)
         uv_async_send(&pool->wake);
-    worker->spin_next = alone && loop == RLX_POOL_LOOP_SPINS && atomic_fetch_add_explicit(&pool->lone_runs, 1, memory_order_relaxed) > 0 &&
-                        atomic_load_explicit(&pool->gap_ns, memory_order_relaxed) < RLX_POOL_GAP_NS;
+    worker->spin_next = alone && loop == RLX_POOL_LOOP_SPINS && worth_spinning(pool);
 }
 
 /* A worker that was woken and finds nothing, since another has done it, comes back too: what it was woken by has to be cleared. */
