@@ -113,10 +113,11 @@ bool rlx_models_busy(const rlx_models_t *models); /* something is loading or unl
 /* `version` NULL or "": the one that serves. NOT_FOUND (with the names there are), or UNAVAILABLE while its first load runs. */
 rlx_status_t rlx_models_find(rlx_models_t *models, const char *name, const char *version, rlx_served_t **out_served, rlx_diag_t *diag);
 
+#define RLX_REASON_UNLOADED "unloaded" /* as somebody wanted: no failure */
 typedef struct rlx_model_entry {
     const char *name, *version;
     rlx_model_state_t state;
-    const char *reason; /* "" or why it is unavailable */
+    const char *reason; /* "", or why it is unavailable: RLX_REASON_UNLOADED or what went wrong */
     const rlx_served_t *served; /* NULL unless READY or UNLOADING */
 } rlx_model_entry_t;
 /* Every version known, in order of name and version; false at the end. `*cursor` starts at 0. */

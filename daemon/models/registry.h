@@ -6,7 +6,6 @@
 #include "daemon/models/inside.h"
 
 #define RLX_MODEL_NAMES_MAX 4096
-#define RLX_REASON_UNLOADED "unloaded"
 
 typedef struct rlx_model_version {
     uint64_t number;

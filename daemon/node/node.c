@@ -155,7 +155,7 @@ static bool model_missing(const rlx_node_t *node)
     int cursor = 0;
 
     while (rlx_models_next(node->models, &cursor, &entry))
-        if (entry.state == RLX_MODEL_UNAVAILABLE && strcmp(entry.reason, "unloaded") != 0)
+        if (entry.state == RLX_MODEL_UNAVAILABLE && strcmp(entry.reason, RLX_REASON_UNLOADED) != 0)
             return true;
     return false;
 }
