@@ -3,7 +3,8 @@
  * 1400-1499 execution, 1500-1599 configuration, 1600-1699 serving, 1700-1799 clients, 1800-1899 profiling.
  * docs/ERRORS.md is generated from this list by scripts/gen_errors.py. */
 RLX_ERROR(USAGE, 1001, RLX_INVALID_ARGUMENT, "command line not understood",
-          "An option or its value is unknown, missing or malformed.", "Run `rlx help VERB` for the options and examples.")
+          "An option or its value is unknown, missing or malformed.",
+          "`--help` lists the options; `rlx help VERB` those of a verb, with examples.")
 RLX_ERROR(FILE_OPEN, 1002, RLX_NOT_FOUND, "file cannot be opened",
           "The path does not exist or may not be read.", "Check the path and its permissions.")
 RLX_ERROR(FILE_WRITE, 1003, RLX_UNAVAILABLE, "file cannot be written",
@@ -18,11 +19,12 @@ RLX_ERROR(INTERNAL, 1099, RLX_INTERNAL, "internal error", "RLX broke one of its 
 RLX_ERROR(ONNX_MALFORMED, 1101, RLX_INVALID_ARGUMENT, "not a valid ONNX file",
           "The bytes are no ONNX protobuf, are cut off, or nest too deeply.", "Check it with onnx.checker and export it again.")
 RLX_ERROR(ONNX_LIMIT, 1102, RLX_RESOURCE_EXHAUSTED, "model exceeds a limit",
-          "A count or size in the file is above what RLX accepts.", "The message names the limit; split or simplify the model.")
+          "A count or size in the file is above what RLX accepts.", "Split or simplify the model.")
 RLX_ERROR(ONNX_OPSET, 1103, RLX_UNIMPLEMENTED, "opset not supported",
           "The model uses an opset version outside 7 to 26.", "Convert it with onnx.version_converter.")
 RLX_ERROR(ONNX_OPERATOR, 1104, RLX_UNIMPLEMENTED, "operator not supported",
-          "RLX has no such operator, or not with this attribute or type.", "The message names node, operator and what is missing.")
+          "RLX has no such operator, or not with this attribute or type.",
+          "Replace the operator there, or export the model with another opset.")
 RLX_ERROR(ONNX_NODE, 1105, RLX_INVALID_ARGUMENT, "invalid node",
           "A node's inputs, outputs, attributes or types break the operator's definition.", "Check the model with onnx.checker.")
 RLX_ERROR(ONNX_GRAPH, 1106, RLX_INVALID_ARGUMENT, "invalid graph",
@@ -33,16 +35,17 @@ RLX_ERROR(ONNX_EXTERNAL, 1108, RLX_INVALID_ARGUMENT, "external data refused",
           "The file lies outside the model's folder, is a link, or is shorter than declared.",
           "Keep external data as plain files beside the model.")
 RLX_ERROR(SHAPE_MISMATCH, 1201, RLX_INVALID_ARGUMENT, "shapes do not fit",
-          "Two extents that must agree do not.", "The message names operator, axis and both extents.")
+          "Two extents that must agree do not.", "Correct the model there, or the extents given with --shape and --max.")
 RLX_ERROR(SHAPE_UNKNOWN, 1202, RLX_UNIMPLEMENTED, "extent depends on data",
-          "An extent can only be known after computing tensor data.", "Make the shape a constant, an input, or arithmetic on input shapes.")
+          "An extent can only be known after computing tensor data.",
+          "Make the shape a constant, an input, or arithmetic on input shapes.")
 RLX_ERROR(IR_INVALID, 1203, RLX_INTERNAL, "IR broken by a pass", "The verifier found a broken rule after a pass.", "Please report it.")
 RLX_ERROR(IR_LIMIT, 1204, RLX_RESOURCE_EXHAUSTED, "graph exceeds a limit",
-          "Rank, extent, element count or constant size is above what RLX accepts.", "The message names the limit.")
+          "Rank, extent, element count or constant size is above what RLX accepts.", "Split or simplify the model.")
 RLX_ERROR(CONST_VALUE, 1205, RLX_INVALID_ARGUMENT, "constant operand out of range",
-          "An index, axis, size or divisor known at compile time is invalid.", "The message names node and value.")
+          "An index, axis, size or divisor known at compile time is invalid.", "Correct the model there and export it again.")
 RLX_ERROR(BUNDLE_MALFORMED, 1301, RLX_DATA_LOSS, "damaged bundle",
-          "Not an RLX bundle, cut off, or inconsistent.", "Copy or compile it again.")
+          "Not an RLX bundle, cut off, or inconsistent.", "`rlx compile` makes bundles; copy or compile it again.")
 RLX_ERROR(BUNDLE_DIGEST, 1302, RLX_DATA_LOSS, "bundle digest mismatch",
           "A segment's bytes differ from the digest in the manifest.", "Copy or compile it again; do not run it.")
 RLX_ERROR(BUNDLE_VERSION, 1303, RLX_FAILED_PRECONDITION, "bundle version not supported",
@@ -50,15 +53,16 @@ RLX_ERROR(BUNDLE_VERSION, 1303, RLX_FAILED_PRECONDITION, "bundle version not sup
 RLX_ERROR(BUNDLE_TARGET, 1304, RLX_FAILED_PRECONDITION, "no code for this machine",
           "The bundle has no code object that this CPU can run.", "x86-64 needs AVX2 and FMA; compile for this target.")
 RLX_ERROR(INPUT_NAME, 1401, RLX_INVALID_ARGUMENT, "input missing or unknown",
-          "A required input is absent or an array has no input of its name.", "The message lists the model's inputs.")
+          "A required input is absent or an array has no input of its name.", "Give the inputs that the model has, each once.")
 RLX_ERROR(INPUT_SHAPE, 1402, RLX_INVALID_ARGUMENT, "input shape refused",
-          "Rank or an extent differs from what the model declares, or two inputs disagree.", "The message names input and axis.")
+          "Rank or an extent differs from what the model declares, or two inputs disagree.",
+          "Give it the shape that the model declares; an extent `?` may be any.")
 RLX_ERROR(INPUT_DTYPE, 1403, RLX_INVALID_ARGUMENT, "input type refused",
           "The array's element type differs from what the model declares.", "Convert it, for example array.astype(numpy.float32).")
 RLX_ERROR(INPUT_MAXIMUM, 1404, RLX_RESOURCE_EXHAUSTED, "request above the declared maximum",
           "An extent is above the maximum declared at compile or load time.", "Send less, or compile with a larger --max.")
 RLX_ERROR(INPUT_VALUE, 1405, RLX_INVALID_ARGUMENT, "input value refused",
-          "A shape, axis, index or divisor in the input's data is invalid.", "The message names the operator.")
+          "A shape, axis, index or divisor in the input's data is invalid.", "Correct the values of that input.")
 RLX_ERROR(PLAN_OVERFLOW, 1406, RLX_OUT_OF_RANGE, "size overflows",
           "Extents multiply to more than RLX accepts.", "Send smaller inputs.")
 RLX_ERROR(ARENA_LIMIT, 1407, RLX_RESOURCE_EXHAUSTED, "request needs too much memory",
@@ -69,25 +73,27 @@ RLX_ERROR(QUEUE_FULL, 1409, RLX_RESOURCE_EXHAUSTED, "queue full",
           "More requests wait than the queue holds.", "Send them more slowly, or raise the queue's capacity.")
 RLX_ERROR(CONFIG_SYNTAX, 1501, RLX_INVALID_ARGUMENT, "configuration is not valid YAML",
           "The file is not the YAML that RLX reads: no anchors, aliases, tags, duplicate keys or several documents; at most 256 KiB.",
-          "The message has line and column.")
+          "Correct the file there.")
 RLX_ERROR(CONFIG_KEY, 1502, RLX_INVALID_ARGUMENT, "unknown key in the configuration",
-          "A key is misspelt, or stands at the wrong level.", "The message lists the keys that are known there.")
+          "A key is misspelt, or stands at the wrong level.", "Correct its spelling or indentation; `rlxd --help-config` lists all keys.")
 RLX_ERROR(CONFIG_VALUE, 1503, RLX_INVALID_ARGUMENT, "configuration value refused",
-          "A value is missing, of the wrong kind or out of range.", "The message says what is expected.")
+          "A value is missing, of the wrong kind or out of range.", "Correct the value; `rlxd --help-config` says what each key takes.")
 RLX_ERROR(CONFIG_DEVICE, 1504, RLX_FAILED_PRECONDITION, "device missing",
           "The configuration lists a device that this machine does not have.", "Correct the list, or start with --devices auto.")
 RLX_ERROR(CONFIG_NODE, 1505, RLX_NOT_FOUND, "no entry for this machine",
-          "No node of the configuration has this host's name.", "Name one with --node ID; the message lists them.")
+          "No node of the configuration has this host's name.", "Name one with --node ID.")
 RLX_ERROR(LISTEN, 1601, RLX_UNAVAILABLE, "cannot listen",
-          "The address is in use, not this machine's, or not permitted.", "Stop the other program or configure another port.")
+          "The address is in use, not this machine's, or not permitted.",
+          "Configure an address of this machine that is free and permitted.")
 RLX_ERROR(TLS, 1602, RLX_FAILED_PRECONDITION, "TLS cannot start",
-          "Certificate or key is missing, unreadable or does not match.", "The message names the file.")
+          "Certificate or key is missing, unreadable or does not match.",
+          "Check that the file is there, that rlxd may read it, that it is PEM, and that key and certificate belong together.")
 RLX_ERROR(MODEL_UNKNOWN, 1603, RLX_NOT_FOUND, "unknown model",
-          "No model of that name and version is served.", "The message lists what is served; load it, or correct the name.")
+          "No model of that name and version is served.", "Correct the name, or load the model.")
 RLX_ERROR(MODEL_LOADING, 1604, RLX_UNAVAILABLE, "model not ready",
           "The model is loading, or its load failed.", "Try again; the repository index tells the state and the reason.")
 RLX_ERROR(MODEL_NAME, 1605, RLX_INVALID_ARGUMENT, "invalid model name",
-          "A name has 1 to 127 letters, digits and . _ - /", "Rename the bundle.")
+          "A name has 1 to 127 letters, digits and . _ - /", "Rename it; `--model NAME=FILE` serves a bundle under another name.")
 RLX_ERROR(DRAINING, 1606, RLX_UNAVAILABLE, "server is stopping",
           "The server finishes what it accepted and takes nothing new.", "Send the request to another node.")
 RLX_ERROR(DEADLINE_UNREACHABLE, 1607, RLX_RESOURCE_EXHAUSTED, "deadline cannot be met",
@@ -95,23 +101,24 @@ RLX_ERROR(DEADLINE_UNREACHABLE, 1607, RLX_RESOURCE_EXHAUSTED, "deadline cannot b
 RLX_ERROR(DEADLINE_PASSED, 1608, RLX_DEADLINE_EXCEEDED, "deadline passed",
           "The request's deadline passed before it ran.", "Allow more time.")
 RLX_ERROR(REQUEST_MALFORMED, 1609, RLX_INVALID_ARGUMENT, "malformed request",
-          "The message is not a valid request of this protocol.", "The message says where it broke.")
+          "The message is not a valid request of this protocol.", "Correct the request there.")
 RLX_ERROR(REQUEST_LARGE, 1610, RLX_RESOURCE_EXHAUSTED, "message too large",
-          "The message is above the server's limit.", "Send less, or raise the limit; the message has both numbers.")
+          "The message is above the server's limit.", "Send less, or raise the server's limit.")
 RLX_ERROR(METHOD_UNKNOWN, 1611, RLX_UNIMPLEMENTED, "unknown method",
-          "The server has no such method or route.", "Server reflection and docs/PROTOCOL.md list them.")
+          "The server has no such method or route.", "Server reflection, docs/PROTOCOL.md and docs/REST.md list what there is.")
 RLX_ERROR(REGION_UNKNOWN, 1612, RLX_NOT_FOUND, "unknown shared-memory region",
           "No region of that name is registered.", "Register it first; its status call lists them.")
 RLX_ERROR(REGION_RANGE, 1613, RLX_INVALID_ARGUMENT, "shared-memory range refused",
-          "Offset and size do not lie inside the region, or differ from the tensor's size.", "The message has the numbers.")
+          "Offset and size do not lie inside the region, or differ from the tensor's size.", "Correct offset and size.")
 RLX_ERROR(REGION_BUSY, 1614, RLX_FAILED_PRECONDITION, "shared-memory region in use",
-          "Requests still use the region.", "Wait for their answers; the message has their count.")
+          "Requests still use the region.", "Wait for their answers.")
 RLX_ERROR(REGION_EXISTS, 1615, RLX_ALREADY_EXISTS, "shared-memory region exists",
           "A region of that name is registered.", "Unregister it, or choose another name.")
 RLX_ERROR(REGION_FILE, 1616, RLX_INVALID_ARGUMENT, "shared memory refused",
-          "The object does not exist, is smaller than declared, or is not sealed.", "The message says which.")
+          "The object does not exist, is smaller than declared, or is not sealed.",
+          "Correct key, offset and size; seal a memfd against shrinking and growing.")
 RLX_ERROR(OUTPUT_NAME, 1617, RLX_INVALID_ARGUMENT, "unknown output",
-          "A requested output is not one of the model's, or is asked for twice.", "The message lists the model's outputs.")
+          "A requested output is not one of the model's, or is asked for twice.", "Ask for outputs that the model has, each once.")
 RLX_ERROR(SERVER_MEMORY, 1618, RLX_RESOURCE_EXHAUSTED, "server is out of request memory",
           "The requests that are arriving or waiting take all the memory they may.", "Try again, send less, or raise the limit.")
 RLX_ERROR(MODEL_BUSY, 1619, RLX_FAILED_PRECONDITION, "model is being changed",
@@ -121,13 +128,15 @@ RLX_ERROR(MODEL_LIMIT, 1620, RLX_RESOURCE_EXHAUSTED, "too many models",
 RLX_ERROR(STALLED, 1621, RLX_DEADLINE_EXCEEDED, "message stalled",
           "The peer sent no byte of an unfinished message for too long.", "Check the network between client and server.")
 RLX_ERROR(PROTOCOL_PART, 1622, RLX_UNIMPLEMENTED, "part of the protocol not supported",
-          "The call or parameter is known, and this server has no such feature.", "The message says what to use instead.")
+          "The call or parameter is known, and this server has no such feature.",
+          "Leave it out; docs/PROTOCOL.md says what this server has.")
 RLX_ERROR(CONNECT, 1701, RLX_UNAVAILABLE, "cannot reach the server",
           "The connection was refused, timed out or broke.", "Check address and port, and that rlxd runs.")
 RLX_ERROR(CLIENT_TIMEOUT, 1702, RLX_DEADLINE_EXCEEDED, "no answer in time",
-          "Connecting, transfer or computing took longer than allowed.", "The message says which; allow more time.")
+          "Connecting, transfer or computing took longer than allowed.", "Allow more time.")
 RLX_ERROR(ANSWER_MALFORMED, 1703, RLX_INTERNAL, "answer not understood",
-          "The server's answer is no valid answer of this protocol.", "Check that the address is a server of the Open Inference Protocol.")
+          "The server's answer is no valid answer of this protocol.",
+          "Check that the address is a server of the Open Inference Protocol.")
 RLX_ERROR(ENDPOINT, 1704, RLX_INVALID_ARGUMENT, "invalid endpoint",
           "An endpoint reads http://HOST:PORT, grpc://HOST:PORT, https://HOST:PORT or unix:PATH.", "Correct the address.")
 RLX_ERROR(TRACE_MALFORMED, 1801, RLX_INVALID_ARGUMENT, "not a trace of RLX",

@@ -115,7 +115,7 @@ static void test_levels_and_diagnoses(void **state)
     (void)state;
     rlx_log_configure(RLX_LOG_WARNING, RLX_LOG_JOURNAL);
     assert_string_equal(captured(write_levels), "<3>seen n=1\n<3>refused code=RLX-1502 reason=\"no such key\" at=f:1:2 "
-                                                "fix=\"The message lists the keys that are known there.\"\n");
+                                                "fix=\"Correct its spelling or indentation; `rlxd --help-config` lists all keys.\"\n");
     assert_false(rlx_log_enabled(RLX_LOG_INFO));
     assert_true(rlx_log_enabled(RLX_LOG_WARNING));
 }
