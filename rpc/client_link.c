@@ -184,6 +184,8 @@ static rlx_status_t link_shake(rlx_rpc_link_t *link, rlx_diag_t *diag)
     verdict = SSL_get_verify_result(link->ssl);
     if (rc != 1 && verdict != X509_V_OK)
         return rlx_fail(diag, RLX_E_TLS, "the server's certificate is refused: %s", X509_verify_cert_error_string(verdict));
+    if (rc != 1 && ERR_peek_error() == 0)
+        return rlx_fail(diag, RLX_E_TLS, "the server ended the TLS handshake: it may not speak TLS");
     if (rc != 1)
         return tls_refuse(diag, "TLS handshake", "");
     SSL_get0_alpn_selected(link->ssl, &protocol, &bytes);

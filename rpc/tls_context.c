@@ -1,16 +1,17 @@
 /* What all TLS connections share: certificate, key, client CA, ALPN. TLS 1.2 and 1.3; of 1.2 only what HTTP/2 allows. */
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "rpc/tls_internal.h"
 
-/* The newest entry of OpenSSL's error queue, which is emptied. */
+/* The oldest entry of OpenSSL's error queue, where it began; the queue is emptied. */
 static const char *reason(void)
 {
-    unsigned long error = ERR_peek_last_error();
-    const char *text = ERR_reason_error_string(error);
+    unsigned long error = ERR_peek_error();
+    const char *text = ERR_SYSTEM_ERROR(error) ? strerror(ERR_GET_REASON(error)) : ERR_reason_error_string(error);
 
     ERR_clear_error();
     return text != NULL ? text : "no reason given";
@@ -42,6 +43,38 @@ static rlx_status_t client_ca_load(SSL_CTX *context, const char *path, rlx_diag_
     return RLX_OK;
 }
 
+/* Nobody is there to type the passphrase of a key that is encrypted. */
+static int on_passphrase(char *out, int bytes, int writing, void *asked)
+{
+    (void)out, (void)bytes, (void)writing;
+    *(bool *)asked = true;
+    return -1;
+}
+
+static rlx_status_t key_load(SSL_CTX *context, const rlx_rpc_tls_t *options, rlx_diag_t *diag)
+{
+    bool asked = false, loaded;
+    int why;
+
+    SSL_CTX_set_default_passwd_cb(context, on_passphrase);
+    SSL_CTX_set_default_passwd_cb_userdata(context, &asked);
+    loaded = SSL_CTX_use_PrivateKey_file(context, options->key, SSL_FILETYPE_PEM) == 1;
+    SSL_CTX_set_default_passwd_cb_userdata(context, NULL);
+    why = ERR_GET_REASON(ERR_peek_error());
+    if (loaded)
+        return RLX_OK;
+    if (asked) {
+        ERR_clear_error();
+        rlx_fail(diag, RLX_E_TLS, "key %s is encrypted", options->key);
+        return rlx_diag_hint(diag, "Write it without a passphrase (`openssl pkey -in KEY -out PLAIN`), readable for rlxd's user only.");
+    }
+    if (why == X509_R_KEY_VALUES_MISMATCH || why == X509_R_KEY_TYPE_MISMATCH) {
+        ERR_clear_error();
+        return rlx_fail(diag, RLX_E_TLS, "key %s does not belong to certificate %s", options->key, options->certificate);
+    }
+    return rlx_fail(diag, RLX_E_TLS, "there is no private key that can be read in %s: %s", options->key, reason());
+}
+
 static rlx_status_t context_load(SSL_CTX *context, const rlx_rpc_tls_t *options, rlx_diag_t *diag)
 {
     SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
@@ -51,10 +84,7 @@ static rlx_status_t context_load(SSL_CTX *context, const rlx_rpc_tls_t *options,
     SSL_CTX_set_alpn_select_cb(context, on_alpn, NULL);
     if (SSL_CTX_use_certificate_chain_file(context, options->certificate) != 1)
         return rlx_fail(diag, RLX_E_TLS, "certificate %s: %s", options->certificate, reason());
-    if (SSL_CTX_use_PrivateKey_file(context, options->key, SSL_FILETYPE_PEM) != 1)
-        return rlx_fail(diag, RLX_E_TLS, "key %s: %s", options->key, reason());
-    if (SSL_CTX_check_private_key(context) != 1)
-        return rlx_fail(diag, RLX_E_TLS, "key %s does not belong to certificate %s", options->key, options->certificate);
+    RLX_TRY(key_load(context, options, diag)); /* compares it with the certificate, too */
     return options->client_ca == NULL ? RLX_OK : client_ca_load(context, options->client_ca, diag);
 }
 

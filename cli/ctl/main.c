@@ -52,16 +52,20 @@ static int refusal_show(const ctl_t *ctl, const rlx_ctl_reply_t *reply, const js
             fputc((unsigned char)*reason < 0x20 || *reason == 0x7f ? '?' : *reason, stderr);
         fputc('\n', stderr);
     } else
-        fprintf(stderr, "rlxctl: %s answers %d\n", ctl->server.text, reply->code);
+        fprintf(stderr, "rlxctl: %s answers %d, and not as rlxd does; is it the right address (--url, --unix or RLX_URL)?\n", ctl->server.text,
+                reply->code);
     return EXIT_REFUSED;
 }
 
 /* Ready and live: the codes carry the answer. */
 static int health_finish(ctl_t *ctl, const rlx_ctl_reply_t *reply, json_t *answer)
 {
-    json_t *health = json_pack("{s:b, s:b}", "live", 1, "ready", reply->code == 200);
+    json_t *health;
     const char *reason = json_string_value(json_object_get(answer, "error"));
 
+    if (reply->code != 200 && reply->code != 503)
+        return refusal_show(ctl, reply, answer);
+    health = json_pack("{s:b, s:b}", "live", 1, "ready", reply->code == 200);
     if (reply->code != 200 && reason == NULL && answer == NULL)
         reason = reply->body; /* in plain words */
     if (reply->code != 200 && reason != NULL)

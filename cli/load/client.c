@@ -42,7 +42,7 @@ rlx_status_t rlx_load_client_open(rlx_load_client_t *client, const char *url, in
         uv_run(&client->loop, UV_RUN_ONCE);
     if (client->failed) {
         status = rlx_fail(diag, client->diag.code, "%s: %s", url, client->diag.message);
-        rlx_diag_hint(diag, "Is the server running, and is this its address?");
+        rlx_diag_hint(diag, "Is the server running, is this its address, and does it speak TLS there (https://) or not (http://)?");
     }
     if (status != RLX_OK)
         rlx_load_client_close(client);
@@ -67,13 +67,17 @@ typedef struct single_call {
 
 static void single_data(void *context, const void *data, size_t bytes) { rlx_text_add(((single_call_t *)context)->answer, data, bytes); }
 
+/* "RLX-1603: what is wrong. What to do." */
 rlx_status_t rlx_load_client_fail(rlx_status_t status, const char *message, rlx_diag_t *diag)
 {
     char *text = (char *)message;
     long code = strncmp(message, "RLX-", 4) == 0 ? strtol(message + 4, &text, 10) : 0;
+    const char *stop = strstr(text, ". ");
 
-    if (rlx_error_find((int)code) != NULL && strncmp(text, ": ", 2) == 0)
-        return rlx_fail(diag, (rlx_error_code_t)code, "%s", text + 2);
+    if (rlx_error_find((int)code) != NULL && strncmp(text, ": ", 2) == 0) {
+        status = rlx_fail(diag, (rlx_error_code_t)code, "%.*s", (int)(stop != NULL ? stop - text - 2 : (long)strlen(text) - 2), text + 2);
+        return stop != NULL ? rlx_diag_hint(diag, "%s", stop + 2) : status;
+    }
     return rlx_fail(diag, RLX_E_ANSWER_MALFORMED, "the server answers %s: %s", rlx_status_name(status), message);
 }
 

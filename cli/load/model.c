@@ -124,12 +124,27 @@ static rlx_status_t port_copy(rlx_load_port_t *port, const rlx_npz_t *npz, rlx_d
     return RLX_OK;
 }
 
+static rlx_status_t shapes_check(const rlx_load_model_t *model, const rlx_load_options_t *options, rlx_diag_t *diag)
+{
+    for (int k = 0; k < options->shapes.n_shapes; k++) {
+        const char *name = options->shapes.shapes[k].input;
+        bool found = false;
+
+        for (int i = 0; i < model->n_inputs && !found; i++)
+            found = strcmp(model->inputs[i].name, name) == 0;
+        if (!found)
+            return rlx_fail(diag, RLX_E_INPUT_NAME, "--shape names '%s', which is no input of model '%s'", name, options->model);
+    }
+    return RLX_OK;
+}
+
 rlx_status_t rlx_load_model_fill(rlx_load_model_t *model, const rlx_load_options_t *options, rlx_diag_t *diag)
 {
     rlx_npz_t npz = {0};
     rlx_status_t status = RLX_OK;
     uint64_t seed = 1;
 
+    RLX_TRY(shapes_check(model, options, diag));
     if (options->input != NULL)
         RLX_TRY(rlx_npz_read(options->input, &npz, diag));
     for (int i = 0; i < model->n_inputs && status == RLX_OK; i++) {

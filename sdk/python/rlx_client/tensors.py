@@ -35,7 +35,10 @@ def is_typed(value):
 
 def array_of(name, value, dtype=None):
     """A C-contiguous little-endian array of a type that the protocol has."""
-    array = np.asarray(value, dtype=dtype)
+    try:
+        array = np.asarray(value, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgument(f"input '{name}' is no tensor: {error}", 1403) from error
     if array.dtype.byteorder == ">":
         array = array.astype(array.dtype.newbyteorder("<"))
     if not array.flags.c_contiguous:
