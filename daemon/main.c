@@ -14,8 +14,10 @@ static rlx_status_t entry_override(const rlxd_options_t *words, const rlx_config
 {
     int port = (int)entry->port;
 
-    if (words->port != NULL && !rlx_config_port(words->port, &port))
-        return rlx_fail(diag, RLX_E_USAGE, "--port: '%s' is no port from 0 to 65535", words->port);
+    if (words->port != NULL && !rlx_config_port(words->port, &port)) {
+        rlx_fail(diag, RLX_E_USAGE, "--port: '%s' is no port from 0 to 65535", words->port);
+        return rlx_diag_hint(diag, "0 takes any free one.");
+    }
     *out_node = *entry;
     out_node->port = port;
     if (words->host != NULL)

@@ -113,11 +113,13 @@ void rlx_serve_started(rlx_serve_t *serve)
         return;
     uv_timer_stop(&serve->deadline);
     if (serve->model_failed) {
-        rlx_diag_print(&serve->load_diag, stderr);
+        RLX_LOG(RLX_LOG_ERROR, "not started: a model that --model names could not be loaded");
         rlx_serve_stop(serve, RLXD_EXIT_FAILED);
         return;
     }
-    rlx_node_started(serve->node, serve->loads_failed > 0 ? serve->load_diag.status : RLX_OK);
+    if (serve->options->config->models.repository == NULL && serve->options->words->n_models == 0)
+        RLX_LOG(RLX_LOG_WARNING, "no model is configured: there is neither --model nor --models (models.repository)");
+    rlx_node_started(serve->node, serve->loads_failed == 0);
     serve->phase = RLX_SERVE_SERVING;
     rlx_serve_watch_phase(serve);
     rlx_serve_tell(serve, "READY=1\nSTATUS=Serving on %s%s", serve->url,

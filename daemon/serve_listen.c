@@ -19,7 +19,7 @@ static rlx_status_t host_resolve(const char *host, char *out, size_t bytes, rlx_
         if (list != NULL)
             freeaddrinfo(list);
         rlx_fail(diag, RLX_E_LISTEN, "host '%s' has no address: %s", host, gai_strerror(rc));
-        return rlx_diag_hint(diag, "Correct host in the entry, or name an address with --host.");
+        return rlx_diag_hint(diag, "Correct the name, or give an address: nodes[].host, server.listen, or --host.");
     }
     freeaddrinfo(list);
     return RLX_OK;

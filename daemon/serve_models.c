@@ -18,25 +18,28 @@ static void loads_end(rlx_serve_t *serve)
         rlx_serve_reload(serve);
 }
 
-static void load_end(rlx_serve_t *serve, rlx_status_t status, const rlx_diag_t *diag)
+static void load_end(rlx_serve_t *serve, rlx_status_t status)
 {
-    if (status != RLX_OK) {
-        if (serve->loads_failed++ == 0)
-            serve->load_diag = *diag;
-        RLX_LOG_DIAG(RLX_LOG_ERROR, "model not loaded", diag);
-    }
+    serve->loads_failed += status != RLX_OK;
     if (--serve->loads_out == 0)
         loads_end(serve);
 }
 
-static void repository_loaded(void *context, rlx_status_t status, const rlx_diag_t *diag) { load_end(context, status, diag); }
+static void repository_loaded(void *context, rlx_status_t status, const rlx_diag_t *diag)
+{
+    (void)diag; /* the log has it, and those of other models */
+    load_end(context, status);
+}
 
 static void model_loaded(void *context, rlx_status_t status, const rlx_diag_t *diag)
 {
     rlx_serve_t *serve = context;
 
-    serve->model_failed = serve->model_failed || status != RLX_OK;
-    load_end(serve, status, diag);
+    if (status != RLX_OK) {
+        RLX_LOG_DIAG(RLX_LOG_ERROR, "model not loaded", diag);
+        serve->model_failed = true;
+    }
+    load_end(serve, status);
 }
 
 /* Everything that configuration and command line name. */

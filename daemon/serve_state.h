@@ -40,7 +40,6 @@ typedef struct rlx_serve {
     int loads_out, loads_failed;
     bool reloading, reload_wanted; /* wanted: asked for while loads were out */
     bool model_failed;             /* one that --model names */
-    rlx_diag_t load_diag;
 } rlx_serve_t;
 
 /* daemon/serve_listen.c: all addresses and sockets; `serve->url` is the first. */

@@ -214,6 +214,18 @@ static int socket_port(int fd)
     return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port : ((struct sockaddr_in *)&address)->sin_port);
 }
 
+static rlx_status_t listen_fail(const char *host, int port, int error, rlx_diag_t *diag)
+{
+    rlx_fail(diag, RLX_E_LISTEN, "cannot listen on %s port %d: %s", host, port, strerror(error));
+    if (error == EADDRINUSE)
+        return rlx_diag_hint(diag, "Stop the program that listens there (`ss -ltnp` tells which), or configure another port.");
+    if (error == EADDRNOTAVAIL)
+        return rlx_diag_hint(diag, "It is no address of this machine (`ip address` lists them): correct the host; 0.0.0.0 means all of them.");
+    if (error == EACCES)
+        return rlx_diag_hint(diag, "Ports below 1024 need the capability CAP_NET_BIND_SERVICE: configure another port, or grant it.");
+    return diag->status;
+}
+
 rlx_status_t rlx_rpc_server_listen(rlx_rpc_server_t *server, const char *host, int port, int *out_port, rlx_diag_t *diag)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *found;
@@ -228,7 +240,7 @@ rlx_status_t rlx_rpc_server_listen(rlx_rpc_server_t *server, const char *host, i
     error = errno;
     freeaddrinfo(found);
     if (fd < 0)
-        return rlx_fail(diag, RLX_E_LISTEN, "cannot listen on %s port %d: %s", host, port, strerror(error));
+        return listen_fail(host, port, error, diag);
     port = socket_port(fd);
     RLX_TRY(listener_start(server, fd, NULL, diag));
     if (out_port != NULL)

@@ -11,19 +11,36 @@
 
 #define BACKLOG 1024
 
-static bool is_stale(const struct sockaddr_un *address)
+static bool is_socket(const char *path)
 {
     struct stat info;
+
+    return lstat(path, &info) == 0 && S_ISSOCK(info.st_mode);
+}
+
+static bool is_stale(const struct sockaddr_un *address)
+{
     bool stale;
     int fd;
 
-    if (lstat(address->sun_path, &info) != 0 || !S_ISSOCK(info.st_mode))
+    if (!is_socket(address->sun_path))
         return false;
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     stale = fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof *address) != 0 && errno == ECONNREFUSED;
     if (fd >= 0)
         close(fd);
     return stale;
+}
+
+static rlx_status_t listen_fail(const char *path, int error, rlx_diag_t *diag)
+{
+    bool socket = is_socket(path);
+
+    rlx_fail(diag, RLX_E_LISTEN, "cannot listen on unix:%s: %s", path,
+             error != EADDRINUSE ? strerror(error) : socket ? "another program listens there" : "a file that is no socket is in the way");
+    if (error == EADDRINUSE)
+        return rlx_diag_hint(diag, socket ? "Stop it (`ss -lxp` tells which), or configure another path." : "Move the file away, or configure another path.");
+    return rlx_diag_hint(diag, "Make the folder, and let this user write it; or configure another path.");
 }
 
 rlx_status_t rlx_unix_listen(const char *path, int *out_fd, rlx_diag_t *diag)
@@ -45,6 +62,5 @@ rlx_status_t rlx_unix_listen(const char *path, int *out_fd, rlx_diag_t *diag)
     error = errno;
     if (fd >= 0)
         close(fd);
-    return rlx_fail(diag, RLX_E_LISTEN, "cannot listen on unix:%s: %s", path,
-                    error == EADDRINUSE ? "another program listens there, or a file is in the way" : strerror(error));
+    return listen_fail(path, error, diag);
 }

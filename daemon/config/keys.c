@@ -83,7 +83,7 @@ static const rlx_config_field_t scheduling_fields[] = {
     {"requests", RLX_CONFIG_INT, AT(scheduling.requests), 4096, 1, 1000000, .help = "in the server at once, in all states"},
     {"queue", RLX_CONFIG_INT, AT(scheduling.queue), 1024, 1, 1000000, .help = "waiting per model; more are refused"},
     {"batch_delay_us", RLX_CONFIG_US, AT(scheduling.batch_delay_us), 0, 0, 10000000, .help = "a request waits at most this for companions"},
-    {"workers", RLX_CONFIG_INT, AT(scheduling.workers), 0, 0, 4096, .help = "kernel threads; 0: the node's CPU cores"},
+    {"workers", RLX_CONFIG_INT, AT(scheduling.workers), 0, 0, 1000, .help = "kernel threads; 0: the node's CPU cores"},
     {"request_memory", RLX_CONFIG_SIZE, AT(scheduling.request_memory), GIB, MIB, 4096 * GIB,
      .help = "of requests that arrive or wait, all together"},
     {"progress_timeout", RLX_CONFIG_MS, AT(scheduling.progress_timeout_ms), 60000, 100, DAY_MS,

@@ -51,6 +51,24 @@ static const option_row_t rows[] = {
 };
 #define N_ROWS (sizeof rows / sizeof *rows)
 
+static rlx_status_t usage_fail(rlx_diag_t *diag, const char *format, const char *text)
+{
+    rlx_fail(diag, RLX_E_USAGE, format, text);
+    return rlx_diag_hint(diag, "`rlxd --help` lists the options.");
+}
+
+static rlx_status_t model_check(const rlxd_options_t *options, const rlxd_model_t *model, rlx_diag_t *diag)
+{
+    if (model->name[0] == '\0' || model->path[0] == '\0')
+        return usage_fail(diag, "--model: a name or a file is missing in '%s'", optarg);
+    for (const rlxd_model_t *other = options->models; other != model; other++)
+        if (strcmp(other->name, model->name) == 0) {
+            rlx_fail(diag, RLX_E_USAGE, "--model: '%s' and '%s' would both be model '%s'", other->path, model->path, model->name);
+            return rlx_diag_hint(diag, "Give one another name: --model NAME=FILE.");
+        }
+    return RLX_OK;
+}
+
 /* NAME=FILE, or the file's name without folder and ".rlxb". A '=' behind a '/' belongs to the path. */
 static rlx_status_t model_add(rlxd_options_t *options, const char *text, rlx_diag_t *diag)
 {
@@ -59,7 +77,7 @@ static rlx_status_t model_add(rlxd_options_t *options, const char *text, rlx_dia
     size_t n;
 
     if (options->n_models == RLXD_MODELS_MAX)
-        return rlx_fail(diag, RLX_E_USAGE, "--model: more than %d", RLXD_MODELS_MAX);
+        return rlx_fail(diag, RLX_E_USAGE, "--model: more than %d; serve a folder with --models", RLXD_MODELS_MAX);
     if (equals != NULL && (slash == NULL || equals < slash)) {
         model->name = strndup(text, (size_t)(equals - text));
         model->path = equals + 1;
@@ -73,9 +91,7 @@ static rlx_status_t model_add(rlxd_options_t *options, const char *text, rlx_dia
     if (model->name == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
     options->n_models++;
-    if (model->name[0] == '\0' || model->path[0] == '\0')
-        return rlx_fail(diag, RLX_E_USAGE, "--model: a name or a file is missing in '%s'", optarg);
-    return RLX_OK;
+    return model_check(options, model, diag);
 }
 
 static rlx_status_t setting_add(rlxd_options_t *options, const char *key, const char *value, const char *source, rlx_diag_t *diag)
@@ -92,7 +108,7 @@ static rlx_status_t pair_add(rlxd_options_t *options, char *text, rlx_diag_t *di
     char *equals = strchr(text, '=');
 
     if (equals == NULL || equals == text)
-        return rlx_fail(diag, RLX_E_USAGE, "--set: '%s' is no KEY=VALUE", text);
+        return usage_fail(diag, "--set: '%s' is no KEY=VALUE", text);
     *equals = '\0';
     return setting_add(options, text, equals + 1, "--set", diag);
 }
@@ -114,7 +130,7 @@ static rlx_status_t word_apply(rlxd_options_t *options, int word, char *text, rl
         options->devices_auto = strcmp(text, "auto") == 0;
         if (options->devices_auto)
             return RLX_OK;
-        return rlx_fail(diag, RLX_E_USAGE, "--devices: '%s' is not auto; list devices in the configuration", text);
+        return usage_fail(diag, "--devices: '%s' is not auto; list devices in the configuration", text);
     default: options->action = actions[word]; return RLX_OK;
     }
 }
@@ -126,12 +142,6 @@ static void table_make(struct option *table, char sources[][32])
         table[i] = (struct option){rows[i].name, rows[i].argument != NULL ? required_argument : no_argument, NULL, (int)i};
     }
     table[N_ROWS] = (struct option){0};
-}
-
-static rlx_status_t usage_fail(rlx_diag_t *diag, const char *format, const char *text)
-{
-    rlx_fail(diag, RLX_E_USAGE, format, text);
-    return rlx_diag_hint(diag, "`rlxd --help` lists the options.");
 }
 
 rlx_status_t rlxd_options_parse(int argc, char **argv, rlxd_options_t *out_options, rlx_diag_t *diag)

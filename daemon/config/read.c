@@ -17,11 +17,14 @@ rlx_status_t rlx_config_refuse(rlx_config_reader_t *reader, const rlx_yaml_node_
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    rlx_fail(reader->diag, reader->source != NULL ? RLX_E_USAGE : RLX_E_CONFIG_VALUE, "%s: %s",
-             reader->source != NULL ? reader->source : path, message);
-    if (reader->source == NULL)
+    if (reader->source == NULL) {
+        rlx_fail(reader->diag, RLX_E_CONFIG_VALUE, "%s: %s", path, message);
         rlx_diag_at(reader->diag, "%s:%u:%u", rlx_yaml_name(reader->config->yaml), node->line, node->column);
-    return reader->source != NULL ? RLX_INVALID_ARGUMENT : reader->diag != NULL ? reader->diag->status : RLX_INVALID_ARGUMENT;
+    } else {
+        rlx_fail(reader->diag, RLX_E_USAGE, "%s (%s): %s", reader->source, path, message);
+        rlx_diag_hint(reader->diag, "`rlxd --help-config` says what each key takes.");
+    }
+    return RLX_INVALID_ARGUMENT;
 }
 
 void *rlx_config_allocate(rlx_config_reader_t *reader, size_t bytes)

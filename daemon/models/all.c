@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "base/digest.h"
+#include "base/log.h"
 #include "daemon/models/registry.h"
 
 /* Several loads that report as one. */
@@ -93,6 +94,8 @@ static void all_one(void *context, rlx_status_t status, const rlx_diag_t *diag)
 {
     scan_t *scan = context;
 
+    if (status != RLX_OK)
+        RLX_LOG_DIAG(RLX_LOG_ERROR, "model not loaded", diag);
     if (status != RLX_OK && scan->all.status == RLX_OK) {
         scan->all.status = status;
         scan->all.diag = *diag;
@@ -116,6 +119,8 @@ static void scan_end(uv_work_t *work, int status)
 
     (void)status;
     scan->models->pending--;
+    if (scan->status != RLX_OK)
+        RLX_LOG_DIAG(RLX_LOG_ERROR, "model repository not read", &scan->all.diag);
     scan->all.status = scan->status;
     scan->all.left = n + 1;
     for (int i = 0; i < n; i++) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/log.h"
 #include "daemon/models/registry.h"
 
 typedef struct load {
@@ -45,6 +46,7 @@ static void unload_end(rlx_models_t *models, rlx_model_name_t *record)
     rlx_models_done_fn_t *done = record->unloaded;
     void *context = record->unloaded_context;
 
+    RLX_LOG(RLX_LOG_INFO, "model unloaded", rlx_log_text("model", record->name));
     record->busy = false;
     record->unloaded = NULL;
     models->pending--;
@@ -157,6 +159,7 @@ static rlx_status_t version_switch(rlx_models_t *models, rlx_model_version_t *ve
     version->reason[0] = '\0';
     if (old != NULL)
         version_retire(models, old);
+    RLX_LOG(RLX_LOG_INFO, old != NULL ? "model replaced" : "model loaded", rlx_log_text("model", box->name), rlx_log_text("version", box->version));
     return RLX_OK;
 }
 

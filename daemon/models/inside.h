@@ -58,6 +58,7 @@ rlx_status_t rlx_model_name_check(const char *name, rlx_diag_t *diag);
 rlx_status_t rlx_models_scan_name(const char *repository, const char *name, rlx_found_t **out_found, int *out_n, rlx_diag_t *diag);
 /* All names of the repository, sorted, unique; owned by the caller (free each, then the array). */
 rlx_status_t rlx_models_scan(const char *repository, char ***out_names, int *out_n, rlx_diag_t *diag);
+rlx_status_t rlx_models_repository_check(const char *repository, rlx_diag_t *diag); /* it is a folder that can be read */
 
 /* Opens, verifies and prepares one version. */
 rlx_status_t rlx_served_create(const rlx_load_context_t *context, const char *name, const rlx_found_t *found, rlx_served_box_t **out_box,

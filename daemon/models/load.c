@@ -45,8 +45,10 @@ static rlx_status_t signer_check(const rlx_load_context_t *context, const rlx_bu
 
     if (!context->verify_signature)
         return RLX_OK;
-    if (signer == NULL)
-        return rlx_fail(diag, RLX_E_BUNDLE_DIGEST, "the bundle is not signed, and this server takes signed ones only");
+    if (signer == NULL) {
+        rlx_fail(diag, RLX_E_BUNDLE_DIGEST, "the bundle is not signed, and this server takes signed ones only");
+        return rlx_diag_hint(diag, "Sign it (docs/BUNDLE.md), or turn models.verify_signature off.");
+    }
     rlx_digest_hex(signer, 32, hex);
     dir = opendir(folder);
     while (dir != NULL && !trusted && (entry = readdir(dir)) != NULL) {
@@ -59,7 +61,8 @@ static rlx_status_t signer_check(const rlx_load_context_t *context, const rlx_bu
         closedir(dir);
     if (trusted)
         return RLX_OK;
-    return rlx_fail(diag, RLX_E_BUNDLE_DIGEST, "the bundle is signed by %s, which is no key of the folder '%.200s'", hex, folder);
+    rlx_fail(diag, RLX_E_BUNDLE_DIGEST, "the bundle is signed by %s, which is no key of the folder '%.200s'", hex, folder);
+    return rlx_diag_hint(diag, "If that key is to be trusted, put it there as a file, in hexadecimal.");
 }
 
 /* Do elements of this input become extents, or may they be indices? */

@@ -48,7 +48,9 @@ rlx_status_t rlx_models_create(const rlx_models_options_t *options, rlx_models_t
     models->context = (rlx_load_context_t){.verify_signature = options->verify_signature, .warm_up = options->warm_up};
     if (!text_copy(options->repository, &models->context.repository) || !text_copy(options->trusted_keys, &models->context.trusted_keys))
         status = rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for the registry of models");
-    else if (options->store != NULL)
+    if (status == RLX_OK && options->repository != NULL)
+        status = rlx_models_repository_check(options->repository, diag);
+    if (status == RLX_OK && options->store != NULL)
         status = rlx_store_open(options->store, &models->context.store, diag);
     if (status != RLX_OK) {
         rlx_models_destroy(models);

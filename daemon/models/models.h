@@ -103,7 +103,7 @@ void rlx_models_destroy(rlx_models_t *models); /* nothing may be loading or in u
 /* Loads or replaces. `done` runs on the loop with the outcome. `path` NULL: name's bundles of the repository. */
 typedef void rlx_models_done_fn_t(void *context, rlx_status_t status, const rlx_diag_t *diag);
 void rlx_models_load(rlx_models_t *models, const char *name, const char *path, rlx_models_done_fn_t *done, void *context);
-/* Loads everything the repository has. `done` after the last; the first failure is reported, the others are in the index. */
+/* Loads everything the repository has. `done` after the last; the first failure is reported, all are in the log and in the index. */
 void rlx_models_load_all(rlx_models_t *models, rlx_models_done_fn_t *done, void *context);
 rlx_status_t rlx_models_unload(rlx_models_t *models, const char *name, rlx_models_done_fn_t *done, void *context, rlx_diag_t *diag);
 /* The hook's owner says that nothing uses `served` any more: it is unmapped. */

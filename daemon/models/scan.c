@@ -122,8 +122,10 @@ rlx_status_t rlx_models_scan_name(const char *repository, const char *name, rlx_
     rlx_status_t status = RLX_OK;
     int n = 0;
 
-    if (repository == NULL)
-        return rlx_fail(diag, RLX_E_MODEL_UNKNOWN, "this server has no model repository to load '%s' from", name);
+    if (repository == NULL) {
+        rlx_fail(diag, RLX_E_MODEL_UNKNOWN, "this server has no model repository to load '%s' from", name);
+        return rlx_diag_hint(diag, "Configure models.repository, or start rlxd with --models DIR.");
+    }
     if (snprintf(path, sizeof path, "%s/%s.rlxb", repository, name) >= (int)sizeof path)
         return rlx_fail(diag, RLX_E_MODEL_NAME, "the path of model '%s' is too long", name);
     if (is_kind(path, S_IFREG))
@@ -131,9 +133,11 @@ rlx_status_t rlx_models_scan_name(const char *repository, const char *name, rlx_
     snprintf(path, sizeof path, "%s/%s", repository, name);
     if (status == RLX_OK)
         status = versions_scan(path, name, &found, &n, diag);
-    if (status == RLX_OK && n == 0)
+    if (status == RLX_OK && n == 0) {
         status = rlx_fail(diag, RLX_E_MODEL_UNKNOWN, "the model repository has no bundle for '%s': neither %s.rlxb nor %s/VERSION/FILE.rlxb",
                           name, name, name);
+        rlx_diag_hint(diag, "Put the bundle there, or correct the name.");
+    }
     if (status != RLX_OK) {
         free(found);
         return status;
@@ -201,6 +205,16 @@ static rlx_status_t folder_scan(const char *repository, const char *prefix, int 
     return status;
 }
 
+rlx_status_t rlx_models_repository_check(const char *repository, rlx_diag_t *diag)
+{
+    DIR *dir = opendir(repository);
+
+    if (dir == NULL)
+        return rlx_fail(diag, RLX_E_FILE_OPEN, "cannot open the model repository '%s': %s", repository, strerror(errno));
+    closedir(dir);
+    return RLX_OK;
+}
+
 static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
 rlx_status_t rlx_models_scan(const char *repository, char ***out_names, int *out_n, rlx_diag_t *diag)
@@ -208,8 +222,7 @@ rlx_status_t rlx_models_scan(const char *repository, char ***out_names, int *out
     names_t names = {0};
     rlx_status_t status;
 
-    if (!is_kind(repository, S_IFDIR))
-        return rlx_fail(diag, RLX_E_FILE_OPEN, "the model repository '%s' is no folder that can be read: %s", repository, strerror(errno));
+    RLX_TRY(rlx_models_repository_check(repository, diag));
     status = folder_scan(repository, "", 0, &names, diag);
     if (status != RLX_OK) {
         for (int i = 0; i < names.n; i++)

@@ -160,10 +160,10 @@ static bool model_missing(const rlx_node_t *node)
     return false;
 }
 
-void rlx_node_started(rlx_node_t *node, rlx_status_t status)
+void rlx_node_started(rlx_node_t *node, bool all_loaded)
 {
     node->started = true;
-    node->start_failed = status != RLX_OK;
+    node->start_failed = !all_loaded;
 }
 
 bool rlx_node_progresses(const rlx_node_t *node)

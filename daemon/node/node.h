@@ -48,8 +48,8 @@ const char *rlx_node_request_id(const rlx_node_t *node, uint32_t request);
 /* The version of this number in the actor's table of models; NULL when there is none. */
 const rlx_served_t *rlx_node_served(const rlx_node_t *node, uint32_t model);
 
-/* The first load of the configured models has ended, with the first failure or RLX_OK. */
-void rlx_node_started(rlx_node_t *node, rlx_status_t status);
+/* The first load of the configured models has ended. */
+void rlx_node_started(rlx_node_t *node, bool all_loaded);
 /* Live: the loop turns. Ready: the configured models were loaded (one that failed makes the node not ready until it is loaded or unloaded;
  * later loads of other models never change readiness), nothing drains, and no run is older than the progress bound. The reason is for
  * people. */

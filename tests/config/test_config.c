@@ -176,7 +176,7 @@ static void test_keys_can_be_set_by_the_command_line(void **state)
     assert_int_equal(config.server.listen.n, 1);
     assert_int_equal(rlx_config_set(&config, "server.limits.streams", "x", "--streams", &diag), RLX_INVALID_ARGUMENT);
     assert_int_equal(diag.code, RLX_E_USAGE);
-    assert_non_null(strstr(diag.message, "--streams: 'x' is not an integer"));
+    assert_non_null(strstr(diag.message, "--streams (server.limits.streams): 'x' is not an integer"));
     for (size_t i = 0; i < 5; i++) {
         static const char *const unknown[] = {"server", "server.limits", "server.limits.streams.x", "nodes", "nothing"};
 

@@ -67,7 +67,7 @@ static void test_the_environment_sets_the_log_level_below_the_command_line(void 
     rlx_config_fini(&config);
     setenv("RLX_LOG_LEVEL", "loud", 1);
     assert_int_equal(parse(NULL, "--standalone", NULL, NULL, NULL), RLX_OK);
-    assert_refused(rlxd_options_config(&options, &config, &diag), RLX_E_USAGE, "RLX_LOG_LEVEL: 'loud' is none of: error, warning");
+    assert_refused(rlxd_options_config(&options, &config, &diag), RLX_E_USAGE, "RLX_LOG_LEVEL (logging.level): 'loud' is none of: error, warning");
     unsetenv("RLX_LOG_LEVEL");
 }
 
@@ -86,7 +86,7 @@ static void test_models_have_a_name_and_a_file(void **state)
 static void test_wrong_words_are_usage_errors(void **state)
 {
     static const char *const cases[][2] = {{"--wrong", NULL}, {"--model", NULL}, {"--model==x", NULL}, {"--model=n=", NULL},
-                                           {"--devices=cuda", NULL},
+                                           {"--devices=cuda", NULL}, {"--model=a/x.rlxb", "--model=b/x.rlxb"},
                                            {"--set", "queue"}, {"bundle.rlxb", NULL}};
 
     (void)state;

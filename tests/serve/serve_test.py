@@ -88,7 +88,8 @@ def example_configurations_mean_what_they_say(kit):
 @test
 def exit_codes_tell_command_line_configuration_and_failure_apart(kit):
     expect(run(RLXD, "--wrong"), 2, "RLX-1001")
-    expect(run(RLXD, "--queue", "0"), 2, "--queue: 0 is outside")
+    expect(run(RLXD, "--queue", "0"), 2, "--queue (scheduling.queue): 0 is outside")
+    expect(run(RLXD, "--model", kit.add, "--model", kit.add), 2, "'add'", "NAME=FILE")
     expect(run(RLXD, "--config", kit.config("server: {prot: 1}\n")), 78, "RLX-1502", "c.yaml:1:10", "listen")
     expect(run(RLXD, "--config", kit.config("a: &x 1\n")), 78, "RLX-1501", "c.yaml:1:4")
     expect(run(RLXD, "--config", kit.folder / "absent.yaml"), 78, "absent.yaml")
@@ -99,6 +100,20 @@ def exit_codes_tell_command_line_configuration_and_failure_apart(kit):
     broken = kit.folder / "broken.rlxb"
     broken.write_bytes(kit.add.read_bytes()[:-5000] + b"x" * 5000)
     expect(run(RLXD, "--port", 0, "--model", broken), 1, "RLX-130")
+    expect(run(RLXD, "--port", 0, "--models", kit.folder / "absent"), 1, "RLX-1002", "absent", "No such file")
+    expect(run(RLXD, "--port", 0, "--models", kit.add), 1, "RLX-1002", "Not a directory")
+
+
+@test
+def what_keeps_rlxd_from_listening_is_named_with_what_helps(kit):
+    taken = kit.folder / "taken.sock"
+    taken.write_text("no socket")
+    with Daemon("--port", 0) as daemon:
+        expect(run(RLXD, "--port", daemon.port), 1, "Address already in use", f"port {daemon.port}", "ss -ltnp")
+    expect(run(RLXD, "--port", 0, "--host", "192.0.2.1"), 1, "192.0.2.1", "no address of this machine")
+    expect(run(RLXD, "--port", 0, "--unix", taken), 1, "RLX-1601", "no socket is in the way", "another path")
+    expect(run(RLXD, "--port", 0, "--unix", kit.folder / "absent/rlxd.sock"), 1, "RLX-1601", "No such file", "folder")
+    assert taken.read_text() == "no socket"
 
 
 @test
@@ -107,6 +122,7 @@ def a_bad_bundle_in_the_repository_does_not_keep_the_others_from_serving(kit):
     folder.mkdir()
     (folder / "add.rlxb").write_bytes(kit.add.read_bytes())
     (folder / "bad.rlxb").write_bytes(b"no bundle")
+    (folder / "worse.rlxb").write_bytes(b"none either")
     with Daemon("--models", folder, "--port", 0) as daemon:
         assert daemon.infer("add", [1], [1])[0] == 200
         code, _ = daemon.get("/readyz")
@@ -114,7 +130,7 @@ def a_bad_bundle_in_the_repository_does_not_keep_the_others_from_serving(kit):
         states = {row["name"]: row["state"] for row in json.loads(daemon.get("/v2/repository/index", {})[1])}
         assert states["add"] == "READY" and states["bad"] == "UNAVAILABLE", states
         daemon.stop()
-        assert "bad" in daemon.log()
+        assert "bad.rlxb" in daemon.log() and "worse.rlxb" in daemon.log(), daemon.log()
 
 
 @test
