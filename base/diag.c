@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 static const rlx_error_info_t errors[] = {
 #define RLX_ERROR(name, number, status, title, cause, fix) {RLX_E_##name, status, title, cause, fix},
 #include "base/error_list.h"
@@ -78,23 +80,20 @@ rlx_status_t rlx_diag_hint(rlx_diag_t *diag, const char *format, ...)
     return diag->status;
 }
 
-/* Length of the UTF-8 sequence at `text` if it is well formed and printable, else 0. */
-static int utf8_printable(const unsigned char *text)
+/* Bytes of the character at `text` if it may go to a terminal, else 0. */
+static size_t printable_bytes(const unsigned char *text)
 {
-    unsigned code;
+    size_t n = rlx_utf8_bytes(text, strlen((const char *)text));
+    unsigned code = n == 3 ? (unsigned)(text[0] & 15) << 12 | (unsigned)(text[1] & 63) << 6 | (text[2] & 63) : 0;
 
-    if (text[0] < 0x80)
+    if (n == 1)
         return text[0] >= 0x20 && text[0] != 0x7f;
-    if (text[0] >= 0xc2 && text[0] < 0xe0 && (text[1] & 0xc0) == 0x80)
+    if (n == 2)
         return text[0] > 0xc2 || text[1] >= 0xa0 ? 2 : 0; /* U+0080..U+009F are controls */
-    if ((text[0] & 0xf0) == 0xe0 && (text[1] & 0xc0) == 0x80 && (text[2] & 0xc0) == 0x80) {
-        code = (unsigned)(text[0] & 15) << 12 | (unsigned)(text[1] & 63) << 6 | (text[2] & 63);
-        if (code < 0x800 || (code >= 0xd800 && code < 0xe000))
-            return 0;
-        /* Line and paragraph separators and the bidirectional controls would let a name rewrite the line. */
-        return (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) ? 0 : 3;
-    }
-    return 0;
+    /* Line and paragraph separators and the bidirectional controls would let a name rewrite the line. */
+    if ((code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f))
+        return 0;
+    return n == 3 ? 3 : 0; /* beyond the first plane lie invisible ones, too */
 }
 
 static void text_print(const char *text, FILE *out)
@@ -102,10 +101,10 @@ static void text_print(const char *text, FILE *out)
     const unsigned char *at = (const unsigned char *)text;
 
     while (*at != 0) {
-        int n = utf8_printable(at);
+        size_t n = printable_bytes(at);
 
         if (n > 0)
-            fwrite(at, 1, (size_t)n, out);
+            fwrite(at, 1, n, out);
         else
             fprintf(out, "\\x%02x", *at);
         at += n > 0 ? n : 1;
