@@ -6,7 +6,8 @@
 #include "cli/version.h"
 
 static const rlx_verb_t *const verbs[] = {
-    &rlx_verb_init, &rlx_verb_compile, &rlx_verb_run, &rlx_verb_infer, &rlx_verb_bench, &rlx_verb_profile, &rlx_verb_dump, &rlx_verb_explain,
+    &rlx_verb_init,  &rlx_verb_compile, &rlx_verb_run,  &rlx_verb_infer,
+    &rlx_verb_bench, &rlx_verb_profile, &rlx_verb_dump, &rlx_verb_explain,
 };
 #define N_VERBS (sizeof verbs / sizeof *verbs)
 

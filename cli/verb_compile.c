@@ -64,8 +64,8 @@ static rlx_status_t compile_run(int argc, char **argv, rlx_diag_t *diag)
     RLX_TRY(output_path(job.model, output, &path, diag));
     status = rlx_compile_job_run(&job, path, &figures, diag);
     if (status == RLX_OK) {
-        printf("%s: %lld steps, %lld reorders, %.1f MB of constants, %.2f s\n", path, (long long)figures.n_steps, (long long)figures.n_reorders,
-               (double)figures.constants_bytes / 1e6, (double)(rlx_clock_ns() - start_ns) / 1e9);
+        printf("%s: %lld steps, %lld reorders, %.1f MB of constants, %.2f s\n", path, (long long)figures.n_steps,
+               (long long)figures.n_reorders, (double)figures.constants_bytes / 1e6, (double)(rlx_clock_ns() - start_ns) / 1e9);
         if (figures.independent[0] != '\0')
             printf("requests can be batched along '%s'\n", figures.independent);
     }

@@ -35,7 +35,8 @@ static const char ask_script[] =
     "url=${RLX_URL:-http://127.0.0.1:8080}\n"
     "pixels=$(seq -s , 1 64)\n"
     "curl -sS --fail-with-body \"$url/v2/models/%s/infer\" \\\n"
-    "    -d \"{\\\"inputs\\\":[{\\\"name\\\":\\\"image\\\",\\\"datatype\\\":\\\"FP32\\\",\\\"shape\\\":[1,1,8,8],\\\"data\\\":[$pixels]}]}\"\n"
+    "    -d \"{\\\"inputs\\\":[{\\\"name\\\":\\\"image\\\",\\\"datatype\\\":\\\"FP32\\\",\\\"shape\\\":[1,1,8,8],"
+    "\\\"data\\\":[$pixels]}]}\"\n"
     "echo\n";
 
 static const char local_config[] =

@@ -65,7 +65,7 @@ const rlx_verb_t rlx_verb_profile = {
             "\n"
             "Reads a trace that `rlxd`, `rlx infer` or `rlx bench` wrote with --profiling, and writes one page without any other file: what\n"
             "limits every kernel and the whole, the roofline, a flame chart, and where requests spent their time. A trace that ends early\n"
-            "(the program was killed) is shown as far as it goes. The trace itself opens in https://ui.perfetto.dev and chrome://tracing.\n"
+            "(the program was killed) is shown as far as it goes. The trace opens in https://ui.perfetto.dev and chrome://tracing, too.\n"
             "\n"
             "Options:\n"
             "  -o, --output FILE  the page\n",

@@ -44,8 +44,8 @@ typedef struct rlx_io {
 /* Checks inputs against the model, derives the symbols and finds or builds the plan. Fails with a diagnosis that names input and axis.
  * Any thread. For programs of several regions the plan covers region 0; later regions are planned while running. */
 rlx_status_t rlx_plan_get(rlx_model_t *model, const rlx_io_t *inputs, rlx_plan_t **out_plan, rlx_diag_t *diag);
-/* The plan of these inputs if it is cached, retained; else NULL: not built yet, inputs refused, or the cache is in use this moment. Looks at
- * types and extents, and at data only where extents come from it (absent data: NULL). Never waits, builds or allocates: for event loops. */
+/* The plan of these inputs if it is cached, retained; else NULL: not built yet, inputs refused, or the cache is in use this moment. Looks
+ * at types and extents, and at data only where extents come from it (absent data: NULL). Never waits, builds or allocates. */
 rlx_plan_t *rlx_plan_peek(rlx_model_t *model, const rlx_io_t *inputs);
 void rlx_plan_release(rlx_plan_t *plan);
 /* Logical shape of output `index`; false when it depends on data (known only after the run). */

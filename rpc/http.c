@@ -154,8 +154,9 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 
 static void connection_refuse(int fd)
 {
-    static const char answer[] = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Type: application/json\r\n"
-                                 "Content-Length: 43\r\n\r\n{\"error\": \"the server has no connections\"}\n";
+    static const char answer[] =
+        "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Type: application/json\r\n"
+        "Content-Length: 43\r\n\r\n{\"error\": \"the server has no connections\"}\n";
     char request[4096];
 
     /* What was sent already is read, or closing would reset the connection and with it the answer. */

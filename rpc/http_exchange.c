@@ -138,10 +138,12 @@ static void refusal_reply(rlx_http_exchange_t *exchange, uint64_t announced)
     rlx_rpc_slice_t slice = {.data = text};
 
     if (text != NULL && exchange->refusal == 413)
-        snprintf(text, 256, "{\"error\":\"RLX-%d: the body has %" PRIu64 " bytes, the limit is %" PRIu64 "; send less, or raise the limit\"}",
+        snprintf(text, 256,
+                 "{\"error\":\"RLX-%d: the body has %" PRIu64 " bytes, the limit is %" PRIu64 "; send less, or raise the limit\"}",
                  RLX_E_REQUEST_LARGE, announced, limit);
     else if (text != NULL)
-        snprintf(text, 256, "{\"error\":\"RLX-%d: the bodies of the requests that are here take all of their %" PRIu64 " bytes; try again\"}",
+        snprintf(text, 256,
+                 "{\"error\":\"RLX-%d: the bodies of the requests that are here take all of their %" PRIu64 " bytes; try again\"}",
                  RLX_E_SERVER_MEMORY, exchange->http->options.bodies_bytes_max);
     slice.bytes = text != NULL ? strlen(text) : 0;
     rlx_http_reply(exchange, exchange->refusal, &json, 1, &slice, 1, free, text);

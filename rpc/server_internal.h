@@ -21,7 +21,7 @@
 #define FRAME_BYTES 16384
 #define WINDOW_LARGE 16            /* times window_bytes, for connections that send larger messages than window_bytes */
 #define BATCH_IOVS 672
-/* Bytes of one write call; the rest follows in the next. A 4 MiB tensor leaves in one: a peer that is woken for each of several costs more. */
+/* Bytes of one write call; the rest follows in the next. A 4 MiB tensor leaves in one: a peer woken for each of several costs more. */
 #define BATCH_MARK (4160 * 1024)
 #define BATCH_MARK_TLS (128 * 1024)
 #define BATCH_ARENA (36 * 1024)    /* frame heads, header blocks, small slices */

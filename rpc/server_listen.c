@@ -220,7 +220,8 @@ static rlx_status_t listen_fail(const char *host, int port, int error, rlx_diag_
     if (error == EADDRINUSE)
         return rlx_diag_hint(diag, "Stop the program that listens there (`ss -ltnp` tells which), or configure another port.");
     if (error == EADDRNOTAVAIL)
-        return rlx_diag_hint(diag, "It is no address of this machine (`ip address` lists them): correct the host; 0.0.0.0 means all of them.");
+        return rlx_diag_hint(diag,
+                             "It is no address of this machine (`ip address` lists them): correct the host; 0.0.0.0 means all of them.");
     if (error == EACCES)
         return rlx_diag_hint(diag, "Ports below 1024 need the capability CAP_NET_BIND_SERVICE: configure another port, or grant it.");
     return diag->status;

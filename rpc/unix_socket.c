@@ -39,7 +39,8 @@ static rlx_status_t listen_fail(const char *path, int error, rlx_diag_t *diag)
     rlx_fail(diag, RLX_E_LISTEN, "cannot listen on unix:%s: %s", path,
              error != EADDRINUSE ? strerror(error) : socket ? "another program listens there" : "a file that is no socket is in the way");
     if (error == EADDRINUSE)
-        return rlx_diag_hint(diag, socket ? "Stop it (`ss -lxp` tells which), or configure another path." : "Move the file away, or configure another path.");
+        return rlx_diag_hint(diag, socket ? "Stop it (`ss -lxp` tells which), or configure another path."
+                                          : "Move the file away, or configure another path.");
     return rlx_diag_hint(diag, "Make the folder, and let this user write it; or configure another path.");
 }
 

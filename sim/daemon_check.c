@@ -45,7 +45,8 @@ static void run(sim_daemon_t *daemon, const rlx_actor_effect_t *effect)
     sim_run_t *started = &daemon->runs[effect->run];
     uint64_t rows = 0;
 
-    if (!check(daemon, effect->run < daemon->options.workers + daemon->options.ahead && !started->active, "a run's number is free", effect->run, 0) ||
+    if (!check(daemon, effect->run < daemon->options.workers + daemon->options.ahead && !started->active, "a run's number is free",
+               effect->run, 0) ||
         !check(daemon, effect->n >= 1 && effect->n <= RLX_ACTOR_BATCH_MAX, "a run has requests", effect->run, effect->n))
         return;
     uint64_t key = daemon->requests[effect->requests[0]].key;

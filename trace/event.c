@@ -1,7 +1,7 @@
 /* From records to events, one JSON object each. docs/PROFILING.md is the format.
  *
- * Every event but the first begins with ",\n", so the file is an array that lacks its bracket at worst. Near the bound of the file only what
- * closes it is written; the room for that is kept free. */
+ * Every event but the first begins with ",\n", so the file is an array that lacks its bracket at worst. Near the bound of the file only
+ * what closes it is written; the room for that is kept free. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -264,7 +264,9 @@ void rlx_event_record(rlx_trace_t *trace, const rlx_ring_head_t *head)
     case RLX_RECORD_PART: part_write(trace, record); break;
     case RLX_RECORD_RUN: run_write(trace, record); break;
     case RLX_RECORD_REQUEST: request_write(trace, record); break;
-    case RLX_RECORD_COUNTER: rlx_event_counter(trace, counter_names[counter->counter], "requests", counter->at_ns, (double)counter->value); break;
+    case RLX_RECORD_COUNTER:
+        rlx_event_counter(trace, counter_names[counter->counter], "requests", counter->at_ns, (double)counter->value);
+        break;
     case RLX_RECORD_TURN: turn_write(trace, record); break;
     }
 }
@@ -273,7 +275,8 @@ static void metadata_write(rlx_trace_t *trace, const char *name, uint32_t track,
 {
     size_t mark = event_begin(trace);
 
-    rlx_text_printf(&trace->out, "\"ph\":\"M\",\"name\":\"%s\",\"pid\":%d,\"tid\":%" PRIu32 ",\"args\":{\"%s\":", name, (int)trace->pid, track, key);
+    rlx_text_printf(&trace->out, "\"ph\":\"M\",\"name\":\"%s\",\"pid\":%d,\"tid\":%" PRIu32 ",\"args\":{\"%s\":", name, (int)trace->pid,
+                    track, key);
     rlx_json_quote(&trace->out, value);
     rlx_text_puts(&trace->out, "}");
     event_end(trace, mark, CLOSING_BYTES / 2);
@@ -285,7 +288,8 @@ void rlx_event_track(rlx_trace_t *trace, const rlx_trace_track_t *track)
 
     metadata_write(trace, "thread_name", track->id, "name", track->name);
     mark = event_begin(trace);
-    rlx_text_printf(&trace->out, "\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":%d,\"tid\":%" PRIu32 ",\"args\":{\"sort_index\":%" PRIu32 "}",
+    rlx_text_printf(&trace->out,
+                    "\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":%d,\"tid\":%" PRIu32 ",\"args\":{\"sort_index\":%" PRIu32 "}",
                     (int)trace->pid, track->id, track->id);
     event_end(trace, mark, CLOSING_BYTES / 2);
 }

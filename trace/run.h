@@ -1,5 +1,5 @@
-/* A run in a trace: on the runner's track the run and, inside it, its steps; on the helpers' tracks the tiles that they took. One per thread
- * that runs, made before its first run. */
+/* A run in a trace: on the runner's track the run and, inside it, its steps; on the helpers' tracks the tiles that they took. One per
+ * thread that runs, made before its first run. */
 #ifndef RLX_TRACE_RUN_H
 #define RLX_TRACE_RUN_H
 

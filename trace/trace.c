@@ -148,7 +148,8 @@ uint32_t rlx_trace_track_id(const rlx_trace_track_t *track) { return track->id; 
 static const rlx_trace_model_t *model_find(const rlx_trace_t *trace, const char *name, const char *version, const uint8_t digest[32])
 {
     for (const rlx_trace_model_t *model = trace->models; model != NULL; model = model->next)
-        if (memcmp(model->digest, digest, sizeof model->digest) == 0 && strcmp(model->name, name) == 0 && strcmp(model->version, version) == 0)
+        if (memcmp(model->digest, digest, sizeof model->digest) == 0 && strcmp(model->name, name) == 0 &&
+            strcmp(model->version, version) == 0)
             return model;
     return NULL;
 }

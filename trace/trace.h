@@ -1,10 +1,10 @@
 /* A trace: what the program did and when, written to a file while it runs, in Chrome's JSON array form (docs/PROFILING.md), which Perfetto,
  * chrome://tracing and `rlx profile` open.
  *
- * Every thread that tells something has a *track*, a ring of records of its own; one more thread turns records into text and writes them. So
- * telling costs a copy of about 100 bytes: no lock, no system call, no allocation, no waiting. What does not fit (a full ring, a file at its
- * bound) is dropped and counted, and the trace says so. The file is whole at any moment but for its last line: a killed program leaves a
- * trace that opens.
+ * Every thread that tells something has a *track*, a ring of records of its own; one more thread turns records into text and writes them.
+ * So telling costs a copy of about 100 bytes: no lock, no system call, no allocation, no waiting. What does not fit (a full ring, a file at
+ * its bound) is dropped and counted, and the trace says so. The file is whole at any moment but for its last line: a killed program leaves
+ * a trace that opens.
  *
  * A trace exists only with --profiling; without it the pointers to it are NULL and nothing is called. */
 #ifndef RLX_TRACE_TRACE_H

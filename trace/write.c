@@ -90,7 +90,8 @@ static void write_end(rlx_trace_t *trace)
     uint64_t in_rings = dropped_in_rings(trace), full = trace->dropped_full;
     size_t mark = rlx_event_fact_begin(trace, "rlx.end", rlx_clock_ns());
 
-    rlx_text_printf(&trace->out, "\"events\":%" PRIu64 ",\"dropped_ring\":%" PRIu64 ",\"dropped_full\":%" PRIu64 ",\"models_refused\":%" PRIu64,
+    rlx_text_printf(&trace->out,
+                    "\"events\":%" PRIu64 ",\"dropped_ring\":%" PRIu64 ",\"dropped_full\":%" PRIu64 ",\"models_refused\":%" PRIu64,
                     trace->events, in_rings, full, atomic_load_explicit(&trace->models_refused, memory_order_relaxed));
     rlx_event_fact_end(trace, mark, 0);
     rlx_text_puts(&trace->out, "\n]\n");

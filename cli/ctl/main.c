@@ -52,8 +52,8 @@ static int refusal_show(const ctl_t *ctl, const rlx_ctl_reply_t *reply, const js
             fputc((unsigned char)*reason < 0x20 || *reason == 0x7f ? '?' : *reason, stderr);
         fputc('\n', stderr);
     } else
-        fprintf(stderr, "rlxctl: %s answers %d, and not as rlxd does; is it the right address (--url, --unix or RLX_URL)?\n", ctl->server.text,
-                reply->code);
+        fprintf(stderr, "rlxctl: %s answers %d, and not as rlxd does; is it the right address (--url, --unix or RLX_URL)?\n",
+                ctl->server.text, reply->code);
     return EXIT_REFUSED;
 }
 

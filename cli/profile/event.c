@@ -1,4 +1,4 @@
-/* Each function says what is wrong with its event, or NULL. Fields that it does not know are skipped: a newer writer's trace can be read. */
+/* Each function says what is wrong with its event, or NULL. Fields that it does not know are skipped: newer traces can be read. */
 #include "cli/profile/event.h"
 
 #include <math.h>
@@ -57,9 +57,9 @@ static const char *trace_fact(rlx_profile_t *profile, const json_t *args)
 
     if (!number_of(args, "format", &format) || format != FORMAT)
         return "its format is of another version";
-    if (!count_of(args, "threads", &threads) || threads < 1 || threads > TRACK_MAX || !count_of(args, "peak_gflops", &profile->peak_gflops) ||
-        !count_of(args, "peak_gbytes", &profile->peak_gbytes) || !count_of(args, "thread_gflops", &profile->thread_gflops) ||
-        !count_of(args, "thread_gbytes", &profile->thread_gbytes))
+    if (!count_of(args, "threads", &threads) || threads < 1 || threads > TRACK_MAX ||
+        !count_of(args, "peak_gflops", &profile->peak_gflops) || !count_of(args, "peak_gbytes", &profile->peak_gbytes) ||
+        !count_of(args, "thread_gflops", &profile->thread_gflops) || !count_of(args, "thread_gbytes", &profile->thread_gbytes))
         return "the first event does not say what machine it comes from";
     (void)number_of(args, "unix_ms", &profile->unix_ms);
     profile->threads = (int)threads;
@@ -121,8 +121,9 @@ static const char *end_fact(rlx_profile_t *profile, const json_t *args)
     (void)count_of(args, "dropped_full", &full);
     profile->dropped = ring + full;
     if (profile->dropped > 0)
-        snprintf(profile->note, sizeof profile->note, "%.0f events are missing: %.0f did not fit the bound of the file, %.0f came faster than "
-                 "they could be written.", profile->dropped, full, ring);
+        snprintf(profile->note, sizeof profile->note,
+                 "%.0f events are missing: %.0f did not fit the bound of the file, %.0f came faster than they could be written.",
+                 profile->dropped, full, ring);
     return NULL;
 }
 
@@ -222,7 +223,8 @@ static const char *span_take(rlx_profile_t *profile, const json_t *event, const 
     const char *refusal = NULL;
     double track;
 
-    if (!time_of(event, "ts", &span.begin) || !time_of(event, "dur", &span.duration) || !count_of(event, "tid", &track) || track > TRACK_MAX)
+    if (!time_of(event, "ts", &span.begin) || !time_of(event, "dur", &span.duration) || !count_of(event, "tid", &track) ||
+        track > TRACK_MAX)
         return "a span lacks ts, dur or tid";
     span.track = (uint32_t)track;
     if (span.kind != RLX_SPAN_TURN)
@@ -352,7 +354,8 @@ const char *rlx_profile_event(rlx_profile_t *profile, const json_t *event, bool 
     case 'C': return counter_take(profile, event, name);
     case 'b': case 'e': return strcmp(category, "request") == 0 ? request_take(profile, event, name, phase[0] == 'b') : NULL;
     case 'X':
-        return strcmp(category, "step") == 0 || strcmp(category, "help") == 0 || strcmp(category, "run") == 0 || strcmp(category, "loop") == 0
+        return strcmp(category, "step") == 0 || strcmp(category, "help") == 0 || strcmp(category, "run") == 0 ||
+                       strcmp(category, "loop") == 0
                    ? span_take(profile, event, category)
                    : NULL;
     default: return NULL;

@@ -6,7 +6,8 @@
 
 #include "cli/profile/profile.h"
 
-/* Takes what the event says into the profile. Returns NULL, or why it is no event of a trace of RLX. `first`: it must say whose trace this is. */
+/* Takes what the event says into the profile. Returns NULL, or why it is no event of a trace of RLX. `first`: it must say whose
+ * trace this is. */
 const char *rlx_profile_event(rlx_profile_t *profile, const json_t *event, bool first);
 /* After the last event: requests that never ended go, spans are put in order. False: no memory. */
 bool rlx_profile_settle(rlx_profile_t *profile);

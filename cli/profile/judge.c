@@ -51,14 +51,17 @@ static rlx_verdict_t verdict_of(const rlx_judgement_t *judgement)
 
 static void compute_explain(rlx_judgement_t *judgement, const char *kernel)
 {
-    snprintf(judgement->why, sizeof judgement->why, "Workers are in its tiles %.0f %% of the time; %.0f %% of the FMA peak, %.0f %% of the memory's rate.",
-             100 * judgement->busy, 100 * judgement->fma, 100 * judgement->bandwidth);
+    snprintf(judgement->why, sizeof judgement->why,
+             "Workers are in its tiles %.0f %% of the time; %.0f %% of the FMA peak, %.0f %% of the memory's rate.", 100 * judgement->busy,
+             100 * judgement->fma, 100 * judgement->bandwidth);
     if (judgement->fma >= FMA_BELOW)
         snprintf(judgement->knob, sizeof judgement->knob,
-                 "At the machine's peak. More cores (scheduling.workers, --threads), a smaller model or smaller inputs; tuning will not help.");
+                 "At the machine's peak. More cores (scheduling.workers, --threads), a smaller model or smaller inputs; "
+                 "tuning will not help.");
     else if (ends_with(kernel, "_plain"))
         snprintf(judgement->knob, sizeof judgement->knob,
-                 "This is the plain kernel: no fast one fits. Compile with --opt-level 3; channels in multiples of 16 and f32 get the fast ones.");
+                 "This is the plain kernel: no fast one fits. Compile with --opt-level 3; channels in multiples of 16 and f32 get the fast "
+                 "ones.");
     else
         snprintf(judgement->knob, sizeof judgement->knob,
                  "Busy with other instructions than FMA at full width. The compiler chooses vectorize_dim itself in this version; "
@@ -78,15 +81,17 @@ static void overhead_explain(rlx_judgement_t *judgement, const rlx_profile_work_
 {
     double mean_ns = work->ns / (double)work->count, tiles = work->tiles / (double)work->count, team = work->team / work->ns;
 
-    snprintf(judgement->why, sizeof judgement->why, "Workers are in its tiles %.0f %% of the time: %.1f us a step, %.0f tiles for %.0f workers.",
-             100 * judgement->busy, mean_ns / 1000, tiles, team);
+    snprintf(judgement->why, sizeof judgement->why,
+             "Workers are in its tiles %.0f %% of the time: %.1f us a step, %.0f tiles for %.0f workers.", 100 * judgement->busy,
+             mean_ns / 1000, tiles, team);
     if (mean_ns < SHORT_NS)
         snprintf(judgement->knob, sizeof judgement->knob,
                  "Too short to share: it runs on one worker while the others wait. Larger batches (compile with an open batch axis, "
                  "scheduling.batch_delay_us), or more requests at once on fewer threads each.");
     else if (tiles < 2 * team)
         snprintf(judgement->knob, sizeof judgement->knob,
-                 "Too few tiles for the workers. Larger batches give more tiles; fewer threads (scheduling.workers, --threads) waste less.");
+                 "Too few tiles for the workers. Larger batches give more tiles; fewer threads (scheduling.workers, "
+                 "--threads) waste less.");
     else
         snprintf(judgement->knob, sizeof judgement->knob,
                  "Workers come late or wait for the slowest: other programs on these cores, or more threads than cores "
@@ -104,8 +109,9 @@ static void work_judge(const rlx_profile_work_t *work, const char *kernel, rlx_j
     case RLX_BOUND_MEMORY: memory_explain(out); break;
     case RLX_BOUND_OVERHEAD: overhead_explain(out, work); break;
     default:
-        snprintf(out->why, sizeof out->why, "Workers are in its tiles %.0f %% of the time; %.0f %% of the FMA peak, %.0f %% of the memory's rate.",
-                 100 * out->busy, 100 * out->fma, 100 * out->bandwidth);
+        snprintf(out->why, sizeof out->why,
+                 "Workers are in its tiles %.0f %% of the time; %.0f %% of the FMA peak, %.0f %% of the memory's rate.", 100 * out->busy,
+                 100 * out->fma, 100 * out->bandwidth);
         snprintf(out->knob, sizeof out->knob, "Nothing stands out. Larger batches shorten the waits between steps.");
     }
 }
@@ -161,7 +167,8 @@ static bool kernels_sum(rlx_profile_t *profile)
         work_judge(&step->work, rlx_texts_get(&profile->texts, step->kernel), &step->judgement);
     }
     for (uint32_t i = 0; i < profile->kernels.n; i++)
-        work_judge(&profile->kernels.row[i].work, rlx_texts_get(&profile->texts, profile->kernels.row[i].name), &profile->kernels.row[i].judgement);
+        work_judge(&profile->kernels.row[i].work, rlx_texts_get(&profile->texts, profile->kernels.row[i].name),
+                   &profile->kernels.row[i].judgement);
     if (profile->kernels.n > 0)
         qsort(profile->kernels.row, profile->kernels.n, sizeof *profile->kernels.row, kernel_compare);
     return true;
@@ -246,11 +253,13 @@ static void overall_explain(rlx_profile_t *profile)
                  "%.0f %% of the time that requests were in flight, bytes moved and no worker ran.", 100 * transfer);
         snprintf(overall->knob, sizeof overall->knob,
                  "Clients on this machine: hand memory over (server.memory_socket) or use server.unix. Large tensors over a network: "
-                 "server.limits.window_bytes. network.compression (zstd), network.rdma and network.prefetch act between nodes, not on one machine.");
+                 "server.limits.window_bytes. network.compression (zstd), network.rdma and network.prefetch act between nodes, not on one "
+                 "machine.");
     } else if (overall->verdict == RLX_BOUND_OVERHEAD && profile->transfer_ns + profile->idle_ns < OUTSIDE_LOW * profile->window_ns) {
         overhead_explain(overall, &profile->work);
     } else if (overall->verdict == RLX_BOUND_OVERHEAD) {
-        snprintf(overall->why, sizeof overall->why, "Workers are in tiles %.0f %% of the time that requests were in flight.", 100 * overall->busy);
+        snprintf(overall->why, sizeof overall->why, "Workers are in tiles %.0f %% of the time that requests were in flight.",
+                 100 * overall->busy);
         snprintf(overall->knob, sizeof overall->knob,
                  "Workers had no work: more requests at once, or larger batches (scheduling.batch_delay_us, an open batch axis).");
     }
@@ -274,9 +283,11 @@ static void overall_judge(rlx_profile_t *profile)
     else if (overall->verdict == RLX_BOUND_MEMORY)
         memory_explain(overall);
     else if (overall->verdict == RLX_BOUND_NONE) {
-        snprintf(overall->knob, sizeof overall->knob, "Nothing stands out: see the kernels. Larger batches shorten the waits between steps.");
-        snprintf(overall->why, sizeof overall->why, "Workers are in tiles %.0f %% of the time; %.0f %% of the FMA peak, %.0f %% of the memory's rate.",
-                 100 * overall->busy, 100 * overall->fma, 100 * overall->bandwidth);
+        snprintf(overall->knob, sizeof overall->knob,
+                 "Nothing stands out: see the kernels. Larger batches shorten the waits between steps.");
+        snprintf(overall->why, sizeof overall->why,
+                 "Workers are in tiles %.0f %% of the time; %.0f %% of the FMA peak, %.0f %% of the memory's rate.", 100 * overall->busy,
+                 100 * overall->fma, 100 * overall->bandwidth);
     }
     overall_explain(profile);
 }

@@ -1,5 +1,5 @@
-/* The page: a template (page.html, page.css and scripts, joined when RLX is built) with the profile as JSON inside. It refers to nothing outside
- * itself. Every text is escaped for JSON inside HTML (base/json_quote.h). */
+/* The page: a template (page.html, page.css and scripts, joined when RLX is built) with the profile as JSON inside. It refers to nothing
+ * outside itself. Every text is escaped for JSON inside HTML (base/json_quote.h). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -32,7 +32,8 @@ static void string_add(rlx_text_t *out, const char *key, const char *text)
 
 static void judgement_add(rlx_text_t *out, const rlx_judgement_t *judgement)
 {
-    rlx_text_printf(out, ",\"busy\":%.5g,\"fma\":%.5g,\"bandwidth\":%.5g,", sane(judgement->busy), sane(judgement->fma), sane(judgement->bandwidth));
+    rlx_text_printf(out, ",\"busy\":%.5g,\"fma\":%.5g,\"bandwidth\":%.5g,", sane(judgement->busy), sane(judgement->fma),
+                    sane(judgement->bandwidth));
     string_add(out, "verdict", rlx_verdict_name(judgement->verdict));
     rlx_text_puts(out, ",");
     string_add(out, "why", judgement->why);
@@ -66,9 +67,10 @@ static void meta_add(rlx_text_t *out, const rlx_profile_t *profile)
     string_add(out, "note", profile->note);
     rlx_text_puts(out, ",");
     string_add(out, "page_version", rlx_cli_version());
-    rlx_text_printf(out, ",\"threads\":%d,\"peak_gflops\":%.5g,\"peak_gbytes\":%.5g,\"thread_gflops\":%.5g,\"thread_gbytes\":%.5g,\"unix_ms\":%.0f",
-                    profile->threads, profile->peak_gflops, profile->peak_gbytes, profile->thread_gflops, profile->thread_gbytes,
-                    profile->unix_ms);
+    rlx_text_printf(out, ",\"threads\":%d,\"peak_gflops\":%.5g,\"peak_gbytes\":%.5g", profile->threads, profile->peak_gflops,
+                    profile->peak_gbytes);
+    rlx_text_printf(out, ",\"thread_gflops\":%.5g,\"thread_gbytes\":%.5g,\"unix_ms\":%.0f", profile->thread_gflops,
+                    profile->thread_gbytes, profile->unix_ms);
     rlx_text_printf(out, ",\"truncated\":%s,\"dropped\":%.0f,\"end\":%" PRIu64 "}", profile->truncated ? "true" : "false", profile->dropped,
                     profile->end);
 }
@@ -142,8 +144,8 @@ static void spans_add(rlx_text_t *out, const rlx_profile_t *profile)
     for (uint32_t i = 0; i < n; i++) {
         const rlx_profile_span_t *span = &profile->spans.row[i];
 
-        rlx_text_printf(out, "%s%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu64 ",%" PRIu64, i > 0 ? "," : "", span->track, span->kind, span->of,
-                        span->begin - before, span->duration);
+        rlx_text_printf(out, "%s%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu64 ",%" PRIu64, i > 0 ? "," : "", span->track, span->kind,
+                        span->of, span->begin - before, span->duration);
         before = span->begin;
     }
     rlx_text_puts(out, "],\"tracks\":[");

@@ -1,5 +1,5 @@
-/* Reading a trace, event by event: the file is an array of objects and may end anywhere, as it does when the program was killed. Every event
- * is checked before anything is taken from it; events of other kinds are passed over. */
+/* Reading a trace, event by event: the file is an array of objects and may end anywhere, as it does when the program was killed. Every
+ * event is checked before anything is taken from it; events of other kinds are passed over. */
 #include <ctype.h>
 #include <jansson.h>
 #include <math.h>

@@ -28,7 +28,8 @@ static rlx_status_t element_refuse(const rlx_json_data_t *data, const char *at, 
 {
     int n = shown(data, at);
 
-    if (n >= 3 && (strncmp(at, "NaN", 3) == 0 || strncmp(at, "Inf", 3) == 0 || strncmp(at, "-In", 3) == 0 || strncmp(at, "\"NaN", 4) == 0)) {
+    if (n >= 3 &&
+        (strncmp(at, "NaN", 3) == 0 || strncmp(at, "Inf", 3) == 0 || strncmp(at, "-In", 3) == 0 || strncmp(at, "\"NaN", 4) == 0)) {
         rlx_fail(diag, RLX_E_REQUEST_MALFORMED, "element %" PRId64 " is %.*s, and JSON has no number for it", data->done, n, at);
         return rlx_diag_hint(diag, "Send this tensor as binary data (parameter binary_data_size), or over gRPC.");
     }
@@ -60,8 +61,9 @@ static rlx_status_t nesting_set(rlx_json_data_t *data, rlx_diag_t *diag)
         data->nested = data->depth;
         return RLX_OK;
     }
-    return rlx_fail(diag, RLX_E_REQUEST_MALFORMED, "element %" PRId64 " stands %d arrays deep; the data are flat (1) or nested as the shape (%d), "
-                    "and all alike", data->done, data->depth, rank);
+    return rlx_fail(diag, RLX_E_REQUEST_MALFORMED,
+                    "element %" PRId64 " stands %d arrays deep; the data are flat (1) or nested as the shape (%d), and all alike",
+                    data->done, data->depth, rank);
 }
 
 static rlx_status_t element_read(rlx_json_data_t *data, rlx_diag_t *diag)
@@ -95,7 +97,8 @@ static rlx_status_t array_open(rlx_json_data_t *data, rlx_diag_t *diag)
     int rank = data->tensor.rank > 0 ? data->tensor.rank : 1;
 
     if (data->depth == rank)
-        return rlx_fail(diag, RLX_E_REQUEST_MALFORMED, "arrays are nested more than %d deep, and the shape has %d axes", rank, data->tensor.rank);
+        return rlx_fail(diag, RLX_E_REQUEST_MALFORMED, "arrays are nested more than %d deep, and the shape has %d axes", rank,
+                        data->tensor.rank);
     if (data->nested == 1 && data->depth == 1)
         return rlx_fail(diag, RLX_E_REQUEST_MALFORMED, "element %" PRId64 " is an array among numbers", data->done);
     data->children[data->depth]++;
@@ -115,8 +118,9 @@ static rlx_status_t array_close(rlx_json_data_t *data, rlx_diag_t *diag)
     if (flat && data->done != data->count)
         return rlx_fail(diag, RLX_E_REQUEST_MALFORMED, "there are %" PRId64 " elements, the shape has %" PRId64, data->done, data->count);
     if (!flat && data->children[depth] != data->tensor.dims[depth - 1])
-        return rlx_fail(diag, RLX_E_REQUEST_MALFORMED, "an array of axis %d has %" PRId64 " elements, the shape says %" PRId64 " (before element %"
-                        PRId64 ")", depth - 1, data->children[depth], data->tensor.dims[depth - 1], data->done);
+        return rlx_fail(diag, RLX_E_REQUEST_MALFORMED,
+                        "an array of axis %d has %" PRId64 " elements, the shape says %" PRId64 " (before element %" PRId64 ")", depth - 1,
+                        data->children[depth], data->tensor.dims[depth - 1], data->done);
     data->depth--;
     data->comma = true;
     data->at++;
@@ -135,8 +139,8 @@ static rlx_status_t token_read(rlx_json_data_t *data, rlx_diag_t *diag)
         return array_close(data, diag);
     if (data->comma) {
         if (c != ',')
-            return rlx_fail(diag, RLX_E_REQUEST_MALFORMED, "',' or ']' is missing before '%.*s' (element %" PRId64 ")", shown(data, data->at),
-                            data->at, data->done);
+            return rlx_fail(diag, RLX_E_REQUEST_MALFORMED, "',' or ']' is missing before '%.*s' (element %" PRId64 ")",
+                            shown(data, data->at), data->at, data->done);
         data->comma = false;
         data->at++;
         return RLX_OK;

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROW(tens) 1e##tens##0, 1e##tens##1, 1e##tens##2, 1e##tens##3, 1e##tens##4, 1e##tens##5, 1e##tens##6, 1e##tens##7, 1e##tens##8, 1e##tens##9
+#define ROW(tens) \
+    1e##tens##0, 1e##tens##1, 1e##tens##2, 1e##tens##3, 1e##tens##4, 1e##tens##5, 1e##tens##6, 1e##tens##7, 1e##tens##8, 1e##tens##9
 static const double power[] = {ROW(0), ROW(1), ROW(2), ROW(3), ROW(4), ROW(5), ROW(6), ROW(7)};
 #undef ROW
 #define POWER_MAX 79

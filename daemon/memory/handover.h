@@ -30,7 +30,8 @@ typedef struct rlx_handover_counters {
 } rlx_handover_counters_t;
 
 /* Listens at `path`; a stale socket file is replaced, one that answers is an error. */
-rlx_status_t rlx_handover_create(uv_loop_t *loop, rlx_regions_t *regions, const char *path, rlx_handover_t **out_handover, rlx_diag_t *diag);
+rlx_status_t rlx_handover_create(uv_loop_t *loop, rlx_regions_t *regions, const char *path, rlx_handover_t **out_handover,
+                                 rlx_diag_t *diag);
 const rlx_handover_counters_t *rlx_handover_counters(const rlx_handover_t *handover);
 /* Closes all, drops the regions, removes the socket file; `done` on the loop when every handle is closed, and it is freed. Before
  * rlx_regions_destroy. */

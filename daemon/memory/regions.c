@@ -168,8 +168,9 @@ rlx_status_t rlx_regions_add_system(rlx_regions_t *regions, const char *name, co
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || bytes == 0 || offset > (uint64_t)info.st_size ||
         bytes > (uint64_t)info.st_size - offset) {
         close(fd);
-        return rlx_fail(diag, RLX_E_REGION_FILE, "region '%s' wants %" PRIu64 " bytes at offset %" PRIu64 " of shared memory '%s', which has %"
-                        PRIu64, name, bytes, offset, key, (uint64_t)info.st_size);
+        return rlx_fail(diag, RLX_E_REGION_FILE,
+                        "region '%s' wants %" PRIu64 " bytes at offset %" PRIu64 " of shared memory '%s', which has %" PRIu64, name, bytes,
+                        offset, key, (uint64_t)info.st_size);
     }
     region = region_make(name, key, fd);
     if (region == NULL) {
@@ -315,8 +316,10 @@ void *rlx_region_address(const rlx_region_t *region, uint64_t offset)
 
 static rlx_status_t region_cut(const rlx_region_t *region, uint64_t offset, uint64_t bytes, const char *verb, rlx_diag_t *diag)
 {
-    return rlx_fail(diag, RLX_E_REGION_FILE, "%" PRIu64 " bytes at offset %" PRIu64 " of region '%s' could not be %s: its shared memory '%s' "
-                    "is shorter than registered, or %s", bytes, offset, region->name, verb, region->key, errno != 0 ? strerror(errno) : "empty");
+    return rlx_fail(diag, RLX_E_REGION_FILE,
+                    "%" PRIu64 " bytes at offset %" PRIu64 " of region '%s' could not be %s: its shared memory '%s' "
+                    "is shorter than registered, or %s",
+                    bytes, offset, region->name, verb, region->key, errno != 0 ? strerror(errno) : "empty");
 }
 
 rlx_status_t rlx_region_read(const rlx_region_t *region, uint64_t offset, void *to, uint64_t bytes, rlx_diag_t *diag)

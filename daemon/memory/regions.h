@@ -22,8 +22,8 @@ void rlx_regions_destroy(rlx_regions_t *regions);
 /* shm_open(key); bytes [offset, offset + bytes) of the object become the region. */
 rlx_status_t rlx_regions_add_system(rlx_regions_t *regions, const char *name, const char *key, uint64_t offset, uint64_t bytes,
                                     rlx_diag_t *diag);
-/* Moves `fd` (also on failure), which must be a memfd sealed against shrinking and growing, and not against writing. `owner`: regions of one
- * Unix connection go when it ends. */
+/* Moves `fd` (also on failure), which must be a memfd sealed against shrinking and growing, and not against writing. `owner`: regions of
+ * one Unix connection go when it ends. */
 rlx_status_t rlx_regions_add_memfd(rlx_regions_t *regions, const char *name, int fd, uint64_t owner, rlx_diag_t *diag);
 rlx_status_t rlx_regions_remove(rlx_regions_t *regions, const char *name, rlx_diag_t *diag); /* system ones by name */
 /* A memfd of this owner; those of others are unknown to it. */

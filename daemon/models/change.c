@@ -159,7 +159,8 @@ static rlx_status_t version_switch(rlx_models_t *models, rlx_model_version_t *ve
     version->reason[0] = '\0';
     if (old != NULL)
         version_retire(models, old);
-    RLX_LOG(RLX_LOG_INFO, old != NULL ? "model replaced" : "model loaded", rlx_log_text("model", box->name), rlx_log_text("version", box->version));
+    RLX_LOG(RLX_LOG_INFO, old != NULL ? "model replaced" : "model loaded", rlx_log_text("model", box->name),
+            rlx_log_text("version", box->version));
     return RLX_OK;
 }
 
@@ -173,7 +174,8 @@ static rlx_status_t version_take(rlx_models_t *models, rlx_model_name_t *record,
         rlx_served_destroy(loaded->box);
         return rlx_fail(&loaded->diag, RLX_E_MODEL_LIMIT, "model '%s' has more than %d versions", record->name, RLX_VERSIONS_MAX);
     }
-    if (status == RLX_OK && version->box != NULL && memcmp(rlx_served_digest(version->box), rlx_served_digest(loaded->box), RLX_BUNDLE_DIGEST) == 0) {
+    if (status == RLX_OK && version->box != NULL &&
+        memcmp(rlx_served_digest(version->box), rlx_served_digest(loaded->box), RLX_BUNDLE_DIGEST) == 0) {
         rlx_served_destroy(loaded->box); /* nothing changed; only its own mapping goes */
         version->reason[0] = '\0';
         return RLX_OK;

@@ -29,7 +29,8 @@ static bool key_file_has(const char *path, const char *hex)
     if (rlx_file_read(path, KEY_FILE_MAX, &data, &bytes, NULL) != RLX_OK)
         return false;
     begin = strspn(data, " \t\r\n");
-    has = strncasecmp((char *)data + begin, hex, 64) == 0 && strspn((char *)data + begin + 64, " \t\r\n") == strlen((char *)data + begin + 64);
+    has = strncasecmp((char *)data + begin, hex, 64) == 0 &&
+          strspn((char *)data + begin + 64, " \t\r\n") == strlen((char *)data + begin + 64);
     free(data);
     return has;
 }

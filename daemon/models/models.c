@@ -15,9 +15,10 @@
 
 const char *rlx_fail_reason_name(rlx_fail_reason_t reason)
 {
-    static const char *const names[] = {[RLX_FAIL_MALFORMED] = "malformed", [RLX_FAIL_REJECTED] = "rejected", [RLX_FAIL_CANCELLED] = "cancelled",
-                                        [RLX_FAIL_DEADLINE] = "deadline",   [RLX_FAIL_INPUT] = "input",       [RLX_FAIL_RUN] = "run",
-                                        [RLX_FAIL_UNAVAILABLE] = "unavailable"};
+    static const char *const names[] = {
+        [RLX_FAIL_MALFORMED] = "malformed",    [RLX_FAIL_REJECTED] = "rejected", [RLX_FAIL_CANCELLED] = "cancelled",
+        [RLX_FAIL_DEADLINE] = "deadline",      [RLX_FAIL_INPUT] = "input",       [RLX_FAIL_RUN] = "run",
+        [RLX_FAIL_UNAVAILABLE] = "unavailable"};
 
     return (unsigned)reason < sizeof names / sizeof *names ? names[reason] : "unknown";
 }
@@ -201,8 +202,8 @@ static const rlx_model_version_t *version_choose(const rlx_model_name_t *record,
     return record->n_versions > 0 ? &record->versions[record->n_versions - 1] : NULL;
 }
 
-static rlx_status_t find_fail(const rlx_models_t *models, const rlx_model_name_t *record, const rlx_model_version_t *found, const char *name,
-                              const char *version, rlx_diag_t *diag)
+static rlx_status_t find_fail(const rlx_models_t *models, const rlx_model_name_t *record, const rlx_model_version_t *found,
+                              const char *name, const char *version, rlx_diag_t *diag)
 {
     bool any = version == NULL || version[0] == '\0';
     char names[512];
@@ -210,7 +211,8 @@ static rlx_status_t find_fail(const rlx_models_t *models, const rlx_model_name_t
     if (record != NULL && (found != NULL ? found->state == RLX_MODEL_LOADING : record->busy && record->n_versions == 0))
         return rlx_fail(diag, RLX_E_MODEL_LOADING, "model '%.128s' is loading", name);
     if (found != NULL && found->state == RLX_MODEL_UNAVAILABLE && strcmp(found->reason, RLX_REASON_UNLOADED) != 0)
-        return rlx_fail(diag, RLX_E_MODEL_LOADING, "model '%.128s' version %s could not be loaded: %.400s", name, found->text, found->reason);
+        return rlx_fail(diag, RLX_E_MODEL_LOADING, "model '%.128s' version %s could not be loaded: %.400s", name, found->text,
+                        found->reason);
     return rlx_fail(diag, RLX_E_MODEL_UNKNOWN, "no model '%.128s'%s%.32s is served; served are: %s", name, any ? "" : " version ",
                     any ? "" : version, names_list(models, names, sizeof names));
 }

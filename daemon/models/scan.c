@@ -33,8 +33,9 @@ rlx_status_t rlx_model_name_check(const char *name, rlx_diag_t *diag)
         fine = *at != '.' && *at != '/'; /* no "..", no hidden file, no empty part */
     if (fine)
         return RLX_OK;
-    return rlx_fail(diag, RLX_E_MODEL_NAME, "'%.64s' is no model name: 1 to %d letters, digits and ._-/, no part empty or beginning with a dot",
-                    name, RLX_MODEL_NAME_MAX - 1);
+    return rlx_fail(diag, RLX_E_MODEL_NAME,
+                    "'%.64s' is no model name: 1 to %d letters, digits and ._-/, no part empty or beginning with a dot", name,
+                    RLX_MODEL_NAME_MAX - 1);
 }
 
 /* "x.rlxb" -> length of "x"; 0 when it is no bundle's name. */
@@ -58,8 +59,8 @@ static rlx_status_t found_add(rlx_found_t **found, int *n, uint64_t version, con
 
     for (int i = 0; i < *n; i++)
         if ((*found)[i].version == version)
-            return rlx_fail(diag, RLX_E_MODEL_NAME, "version %" PRIu64 " of model '%s' is there twice: '%.200s' and '%.200s'", version, name,
-                            (*found)[i].path, path);
+            return rlx_fail(diag, RLX_E_MODEL_NAME, "version %" PRIu64 " of model '%s' is there twice: '%.200s' and '%.200s'", version,
+                            name, (*found)[i].path, path);
     if (*n == RLX_VERSIONS_MAX)
         return rlx_fail(diag, RLX_E_MODEL_LIMIT, "model '%s' has more than %d versions", name, RLX_VERSIONS_MAX);
     grown = realloc(*found, (size_t)(*n + 1) * sizeof *grown);
@@ -134,8 +135,8 @@ rlx_status_t rlx_models_scan_name(const char *repository, const char *name, rlx_
     if (status == RLX_OK)
         status = versions_scan(path, name, &found, &n, diag);
     if (status == RLX_OK && n == 0) {
-        status = rlx_fail(diag, RLX_E_MODEL_UNKNOWN, "the model repository has no bundle for '%s': neither %s.rlxb nor %s/VERSION/FILE.rlxb",
-                          name, name, name);
+        status = rlx_fail(diag, RLX_E_MODEL_UNKNOWN,
+                          "the model repository has no bundle for '%s': neither %s.rlxb nor %s/VERSION/FILE.rlxb", name, name, name);
         rlx_diag_hint(diag, "Put the bundle there, or correct the name.");
     }
     if (status != RLX_OK) {

@@ -52,8 +52,9 @@ static void request_refuse(rlx_infer_t *infer, const rlx_actor_effect_t *effect)
         rlx_fail(diag, RLX_E_QUEUE_FULL, "the queue of model '%s' is full: %u requests wait", model, infer->node->options.queue_max);
         break;
     case RLX_REFUSAL_DEADLINE_UNREACHABLE:
-        rlx_fail(diag, RLX_E_DEADLINE_UNREACHABLE, "model '%s' could start in about %.1f ms and would not end before the deadline in %.1f ms",
-                 model, wait_ms, infer->deadline_ns > infer->submit_ns ? (double)(infer->deadline_ns - infer->submit_ns) / 1e6 : 0.0);
+        rlx_fail(diag, RLX_E_DEADLINE_UNREACHABLE,
+                 "model '%s' could start in about %.1f ms and would not end before the deadline in %.1f ms", model, wait_ms,
+                 infer->deadline_ns > infer->submit_ns ? (double)(infer->deadline_ns - infer->submit_ns) / 1e6 : 0.0);
         break;
     case RLX_REFUSAL_DEADLINE_PASSED:
         rlx_fail(diag, RLX_E_DEADLINE_PASSED, "the deadline passed while the request waited for model '%s'", model);

@@ -42,7 +42,8 @@ static rlx_status_t regions_take(rlx_infer_t *infer, rlx_infer_plan_t *plan, rlx
         const rlx_infer_place_t *place = &head->outputs[i].place;
 
         if (place->region != NULL)
-            RLX_TRY(rlx_regions_use(infer->node->regions, place->region, place->offset, place->bytes, &infer->binding->output_region[i], diag));
+            RLX_TRY(rlx_regions_use(infer->node->regions, place->region, place->offset, place->bytes,
+                                    &infer->binding->output_region[i], diag));
     }
     return RLX_OK;
 }

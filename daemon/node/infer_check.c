@@ -114,8 +114,8 @@ static rlx_status_t inputs_match(rlx_infer_plan_t *plan, rlx_diag_t *diag)
     }
     for (int i = 0; i < served->n_inputs; i++)
         if (!seen[i])
-            return rlx_fail(diag, RLX_E_INPUT_NAME, "input '%s' of model '%s' is missing; it needs %s", served->inputs[i].name, served->name,
-                            ports_list(served->inputs, served->n_inputs, names, sizeof names));
+            return rlx_fail(diag, RLX_E_INPUT_NAME, "input '%s' of model '%s' is missing; it needs %s", served->inputs[i].name,
+                            served->name, ports_list(served->inputs, served->n_inputs, names, sizeof names));
     return RLX_OK;
 }
 

@@ -83,7 +83,9 @@ static void node_free(rlx_node_t *node)
 static rlx_status_t tables_make(rlx_node_t *node, rlx_diag_t *diag)
 {
     int workers = rlx_pool_workers(node->pool);
-    rlx_actor_options_t options = {.requests_max = node->options.requests_max, .models_max = RLX_MODELS_SERVED_MAX, .workers = (uint32_t)workers,
+    rlx_actor_options_t options = {.requests_max = node->options.requests_max,
+                                   .models_max = RLX_MODELS_SERVED_MAX,
+                                   .workers = (uint32_t)workers,
                                    .ahead = RLX_NODE_AHEAD};
 
     node->waiting.capacity = 3 * node->options.requests_max + (uint32_t)workers + RLX_NODE_AHEAD + RLX_MODELS_SERVED_MAX + 2;
@@ -104,7 +106,11 @@ static rlx_status_t tables_make(rlx_node_t *node, rlx_diag_t *diag)
 rlx_status_t rlx_node_create(const rlx_node_options_t *options, rlx_node_t **out_node, rlx_diag_t *diag)
 {
     rlx_node_t *node = calloc(1, sizeof *node);
-    rlx_pool_options_t pool = {.loop = options->loop, .workers = options->workers, .ahead = RLX_NODE_AHEAD, .completed = rlx_node_completed, .context = node,
+    rlx_pool_options_t pool = {.loop = options->loop,
+                               .workers = options->workers,
+                               .ahead = RLX_NODE_AHEAD,
+                               .completed = rlx_node_completed,
+                               .context = node,
                                .tracing = options->tracing};
     rlx_models_options_t models = options->models;
 

@@ -209,7 +209,8 @@ static rlx_status_t pool_alloc(const rlx_pool_options_t *options, rlx_pool_t **o
     pool = aligned_alloc(64, (sizeof *pool + 63) / 64 * 64);
     if (pool == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for a pool of %d workers", n_workers);
-    *pool = (rlx_pool_t){.options = *options, .n_workers = n_workers, .idle = n_workers, .ring_mask = places - 1, .gap_ns = 4 * RLX_POOL_GAP_NS};
+    *pool = (rlx_pool_t){
+        .options = *options, .n_workers = n_workers, .idle = n_workers, .ring_mask = places - 1, .gap_ns = 4 * RLX_POOL_GAP_NS};
     pool->ring = calloc(places, sizeof *pool->ring);
     pool->workers = calloc((size_t)n_workers, sizeof *pool->workers);
     if (pool->ring == NULL || pool->workers == NULL || rlx_team_create_open(n_workers, &pool->team, diag) != RLX_OK) {

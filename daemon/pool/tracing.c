@@ -128,8 +128,9 @@ void rlx_tracing_served(rlx_tracing_t *tracing, const rlx_served_t *served)
 {
     const rlx_bundle_image_t *code = rlx_bundle_code(served->bundle);
 
-    tracing->models[served->number] = rlx_trace_model(tracing->trace, served->name, served->version, rlx_bundle_manifest_digest(served->bundle),
-                                                      code != NULL ? code->isa : tracing->isa, rlx_model_program(served->model));
+    tracing->models[served->number] =
+        rlx_trace_model(tracing->trace, served->name, served->version, rlx_bundle_manifest_digest(served->bundle),
+                        code != NULL ? code->isa : tracing->isa, rlx_model_program(served->model));
 }
 
 uint64_t rlx_tracing_run(rlx_tracing_t *tracing, uint32_t model, rlx_job_t *job)

@@ -1,4 +1,4 @@
-/* JSON for rlxctl under /v1/. It names requests and what they wait for, so other machines do not get it unless the configuration says so. */
+/* JSON for rlxctl under /v1/. It names requests and what they wait for, so other machines get it only if the configuration says so. */
 #include <string.h>
 
 #include "base/clock.h"

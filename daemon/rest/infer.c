@@ -154,8 +154,9 @@ static rlx_status_t fill_step(rlx_rest_infer_t *request, rlx_diag_t *diag)
         request->rest->json_read += ended ? (uint64_t)(request->data.end - request->scan.cuts[source->cut].begin) : 0;
     } else if (source->bytes != NULL) {
         if (bytes != request->inputs[request->filling].bytes_given)
-            return rlx_fail(diag, RLX_E_INPUT_SHAPE, "input '%.64s' has %llu bytes, its shape takes %llu", request->inputs[request->filling].name,
-                            (unsigned long long)request->inputs[request->filling].bytes_given, (unsigned long long)bytes);
+            return rlx_fail(diag, RLX_E_INPUT_SHAPE, "input '%.64s' has %llu bytes, its shape takes %llu",
+                            request->inputs[request->filling].name, (unsigned long long)request->inputs[request->filling].bytes_given,
+                            (unsigned long long)bytes);
         piece = bytes - request->filled < COPY_PIECE ? bytes - request->filled : COPY_PIECE;
         memcpy((char *)to + request->filled, source->bytes + request->filled, piece);
         request->filled += piece;

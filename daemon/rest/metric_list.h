@@ -27,7 +27,8 @@ RLX_METRIC(JSON_READ, COUNTER, "rlx_json_tensor_read_bytes_total", "bytes of ten
 RLX_METRIC(JSON_WRITTEN, COUNTER, "rlx_json_tensor_written_bytes_total", "bytes of tensors written as JSON")
 RLX_METRIC(CONNECTIONS, GAUGE, "rlx_connections", "open connections, by protocol")
 RLX_METRIC(CALLS, GAUGE, "rlx_rpc_calls_open", "gRPC calls that are open")
-RLX_METRIC(SERVER_TIME, HISTOGRAM, "rlx_rpc_server_time_seconds", "unary gRPC calls: last read returned until write begins, kernel time subtracted")
+RLX_METRIC(SERVER_TIME, HISTOGRAM, "rlx_rpc_server_time_seconds",
+           "unary gRPC calls: last read returned until write begins, kernel time subtracted")
 RLX_METRIC(MODEL_READY, GAUGE, "rlx_model_ready", "1 while the version takes requests")
 RLX_METRIC(MODEL_REQUESTS, COUNTER, "rlx_model_requests_total", "finished requests: success, or one reason of failure")
 RLX_METRIC(MODEL_ROWS, COUNTER, "rlx_model_inferences_total", "rows that were computed")

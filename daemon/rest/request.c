@@ -1,4 +1,5 @@
-/* The head of an inference: jansson's tree of the skeleton becomes the plain structs of daemon/node/infer.h, whose strings stay in the tree. */
+/* The head of an inference: jansson's tree of the skeleton becomes the plain structs of daemon/node/infer.h, whose strings stay in the
+ * tree. */
 #include "daemon/rest/request.h"
 
 #include <errno.h>
@@ -115,7 +116,8 @@ static rlx_status_t shape_get(json_t *object, rlx_infer_input_t *input, rlx_diag
 }
 
 /* Exactly one of: data, binary_data_size, a region. `*tail` are the binary bytes that no input has taken. */
-static rlx_status_t source_get(rlx_rest_infer_t *request, json_t *object, json_t *parameters, int index, const char **tail, rlx_diag_t *diag)
+static rlx_status_t source_get(rlx_rest_infer_t *request, json_t *object, json_t *parameters, int index, const char **tail,
+                               rlx_diag_t *diag)
 {
     rlx_infer_input_t *input = &request->inputs[index];
     json_t *data = json_object_get(object, "data");
@@ -176,7 +178,8 @@ static rlx_status_t inputs_get(rlx_rest_infer_t *request, rlx_diag_t *diag)
         if (input_get(request, json_array_get(inputs, (size_t)i), i, &tail, diag) != RLX_OK)
             return rlx_diag_at(diag, "input %d '%.64s'", i, request->inputs[i].name != NULL ? request->inputs[i].name : "");
     if (tail != request->body + request->body_bytes)
-        return MALFORMED(diag, "%zu bytes of the body after the JSON belong to no input", (size_t)(request->body + request->body_bytes - tail));
+        return MALFORMED(diag, "%zu bytes of the body after the JSON belong to no input",
+                         (size_t)(request->body + request->body_bytes - tail));
     return RLX_OK;
 }
 

@@ -1,4 +1,5 @@
-/* The HTTP/1.1 front end: Open Inference Protocol v2 REST, metrics, health, the status page, and JSON for rlxctl. docs/REST.md lists the routes.
+/* The HTTP/1.1 front end: Open Inference Protocol v2 REST, metrics, health, the status page, and JSON for rlxctl. docs/REST.md lists the
+ * routes.
  *
  * Made before rlx_http_create, whose service, handler and `gone` it is:
  *

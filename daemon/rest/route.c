@@ -111,7 +111,8 @@ void rlx_rest_routes_text(rlx_text_t *text)
 
         if (route->run == rlx_rest_unsupported)
             continue;
-        rlx_text_printf(text, "%s %s %s%s%s%s", i > 0 ? "," : "", route->method, route->before, route->shape != RLX_ROUTE_EXACT ? "NAME" : "",
-                        route->shape == RLX_ROUTE_MODEL ? "[/versions/VERSION]" : "", route->after);
+        rlx_text_printf(text, "%s %s %s%s%s%s", i > 0 ? "," : "", route->method, route->before,
+                        route->shape != RLX_ROUTE_EXACT ? "NAME" : "", route->shape == RLX_ROUTE_MODEL ? "[/versions/VERSION]" : "",
+                        route->after);
     }
 }

@@ -173,7 +173,8 @@ void rlx_rest_page(rlx_rest_t *rest, rlx_http_exchange_t *exchange, const rlx_re
     static const rlx_http_field_t fields[] = {
         {"Content-Type", "text/html; charset=utf-8"},
         {"Cache-Control", "no-store"},
-        {"Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:"},
+        {"Content-Security-Policy",
+         "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:"},
     };
     rlx_rpc_slice_t slice = {rlx_status_page, sizeof rlx_status_page};
 

@@ -196,8 +196,9 @@ static void change_note(void *context, const char *key, bool live)
 static void test_comparing_tells_which_keys_differ_and_which_a_reload_applies(void **state)
 {
     rlx_config_t a = parsed("nodes: [{id: a, host: b, devices: [{type: cpu, cores: 2}]}]\n");
-    rlx_config_t b = parsed("nodes: [{id: a, host: b, devices: [{type: cpu, cores: 3}]}]\nlogging: {level: debug}\nserver: {listen: \"a:1\"}\n"
-                            "models: {repository: m}\nnetwork: {rdma: true}\n");
+    rlx_config_t b =
+        parsed("nodes: [{id: a, host: b, devices: [{type: cpu, cores: 3}]}]\nlogging: {level: debug}\nserver: {listen: \"a:1\"}\n"
+               "models: {repository: m}\nnetwork: {rdma: true}\n");
 
     (void)state;
     changes[0] = '\0';

@@ -23,7 +23,8 @@ static const char *chosen(rlx_config_t *config, const char *id, rlx_diag_t *diag
     return rlx_config_select(config, id, &machine, &node, diag) == RLX_OK ? node->id : NULL;
 }
 
-static const char *const cluster = "nodes:\n  - {id: one, host: gpu-node-01.internal}\n  - {id: two, host: gpu-node-02.internal}\n  - {id: three, host: 10.0.0.9}\n";
+static const char *const cluster =
+    "nodes:\n  - {id: one, host: gpu-node-01.internal}\n  - {id: two, host: gpu-node-02.internal}\n  - {id: three, host: 10.0.0.9}\n";
 
 static void test_an_entry_is_found_by_host_name_address_or_id(void **state)
 {

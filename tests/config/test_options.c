@@ -67,7 +67,8 @@ static void test_the_environment_sets_the_log_level_below_the_command_line(void 
     rlx_config_fini(&config);
     setenv("RLX_LOG_LEVEL", "loud", 1);
     assert_int_equal(parse(NULL, "--standalone", NULL, NULL, NULL), RLX_OK);
-    assert_refused(rlxd_options_config(&options, &config, &diag), RLX_E_USAGE, "RLX_LOG_LEVEL (logging.level): 'loud' is none of: error, warning");
+    assert_refused(rlxd_options_config(&options, &config, &diag), RLX_E_USAGE,
+                   "RLX_LOG_LEVEL (logging.level): 'loud' is none of: error, warning");
     unsetenv("RLX_LOG_LEVEL");
 }
 

@@ -7,7 +7,7 @@
 #include "tests/exec/program_builder.h"
 #include "tests/unit/check.h"
 
-/* Writes the bundle; `padding` bytes of constants make it larger. One element, or with `batched` n rows of one along an independent symbol. */
+/* Writes the bundle; `padding` bytes of constants make it larger. One element, or with `batched` n rows along an independent symbol. */
 static inline void bundle_make(const char *path, int8_t addend, size_t padding, bool batched)
 {
     /* Kernel 240: copies one int32 of in[0] to out[0], plus the addend. */

@@ -476,7 +476,8 @@ static void a_damaged_store_heals(void **state)
     bundle_make(at(&world, "m.rlxb"), 1, 100000, false);
     assert_int_equal(load(&world, "m", NULL), RLX_OK);
     models_shut(&world);
-    snprintf(command, sizeof command, "cd '%s' && chmod u+w *.rlxb && for f in *.rlxb; do head -c 70000 $f >t && cat t >$f; done; rm t", world.store);
+    snprintf(command, sizeof command, "cd '%s' && chmod u+w *.rlxb && for f in *.rlxb; do head -c 70000 $f >t && cat t >$f; done; rm t",
+             world.store);
     assert_int_equal(system(command), 0);
     models_open(&world);
     assert_int_equal(load(&world, "m", NULL), RLX_OK);

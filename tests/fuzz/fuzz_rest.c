@@ -162,7 +162,8 @@ void *rlx_infer_input(rlx_infer_t *infer, int index, uint64_t *out_bytes)
 
 static void answer_now(rlx_infer_t *infer)
 {
-    infer->result = (rlx_infer_answer_t){.model = "m", .version = "1", .id = "", .device = "cpu:0", .outputs = infer->outputs, .n_outputs = infer->n};
+    infer->result =
+        (rlx_infer_answer_t){.model = "m", .version = "1", .id = "", .device = "cpu:0", .outputs = infer->outputs, .n_outputs = infer->n};
     if (way == NODE_FAILS) {
         infer->result.status = rlx_fail(&infer->diag, RLX_E_QUEUE_FULL, "full");
         infer->result.diag = &infer->diag;

@@ -184,10 +184,11 @@ static void without_offsets_a_deformable_convolution_is_a_convolution(void **sta
                                        .window = window};
 
     (void)state;
-    kernel_run(&builds[0], RLX_K_conv_plain, (rlx_operand_t[]){{.base = x}, {.base = w}, {.base = bias}}, &(rlx_operand_t){.base = expected},
-               &plain, SIDE, 16 * SIDE);
+    kernel_run(&builds[0], RLX_K_conv_plain, (rlx_operand_t[]){{.base = x}, {.base = w}, {.base = bias}},
+               &(rlx_operand_t){.base = expected}, &plain, SIDE, 16 * SIDE);
     for (int i = 0; i < n_builds; i++) {
-        kernel_run(&builds[i], RLX_K_deform_conv, (rlx_operand_t[]){{.base = x}, {.base = w}, {.base = offsets}, {.base = bias}, {.base = NULL}},
+        kernel_run(&builds[i], RLX_K_deform_conv,
+                   (rlx_operand_t[]){{.base = x}, {.base = w}, {.base = offsets}, {.base = bias}, {.base = NULL}},
                    &(rlx_operand_t){.base = y}, &deform, SIDE, 0);
         expect_same(y, expected, OUTPUTS);
     }

@@ -187,7 +187,8 @@ static void fast_has_the_bits_of_plain(void **state)
     for (int round = 0; round < 90; round++) {
         static const int64_t hidden[] = {127, 130, 300}; /* several segments */
         bool large = round % 10 == 9;
-        rlx_rnn_cell_t c = random_cell(round % 3, 1 + kernel_random(large ? 200 : 12), large ? hidden[round / 10 % 3] : 1 + kernel_random(40));
+        rlx_rnn_cell_t c =
+            random_cell(round % 3, 1 + kernel_random(large ? 200 : 12), large ? hidden[round / 10 % 3] : 1 + kernel_random(40));
         operands_t o;
         result_t expected;
 
