@@ -63,9 +63,10 @@ const rlx_verb_t rlx_verb_profile = {
     .summary = "turn a trace of --profiling into a page that explains it",
     .help = "rlx profile TRACE --output PAGE.html\n"
             "\n"
-            "Reads a trace that `rlxd`, `rlx infer` or `rlx bench` wrote with --profiling, and writes one page without any other file: what\n"
-            "limits every kernel and the whole, the roofline, a flame chart, and where requests spent their time. A trace that ends early\n"
-            "(the program was killed) is shown as far as it goes. The trace opens in https://ui.perfetto.dev and chrome://tracing, too.\n"
+            "Reads a trace that `rlxd`, `rlx infer` or `rlx bench` wrote with --profiling, and writes one page that needs no other\n"
+            "file: what limits every kernel and the whole, the roofline, a flame chart, and where requests spent their time. A trace that\n"
+            "ends early (the program was killed) is shown as far as it goes. The trace opens in https://ui.perfetto.dev and\n"
+            "chrome://tracing, too.\n"
             "\n"
             "Options:\n"
             "  -o, --output FILE  the page\n",
