@@ -1,5 +1,5 @@
 /* See admission.h. Expected wait = (what runs + what waits ahead in the model's line + what others get meanwhile, in fair turns) /
- * workers. It must fit with an eighth to spare: a request let in should not be refused at its turn. */
+ * workers. It must fit with a quarter to spare: a request let in should not be refused at its turn. */
 #include "daemon/actor/admission.h"
 
 #include "daemon/actor/estimate.h"
@@ -7,7 +7,7 @@
 #include "daemon/actor/run.h"
 #include "daemon/actor/turn.h"
 
-#define WAIT_MARGIN 8
+#define WAIT_MARGIN 4
 
 static bool has_idle(const rlx_actor_t *actor)
 {

@@ -21,11 +21,11 @@ static void the_work_ahead_counts(void **state)
     (void)state;
     script_ask(script, 0, 80, 0);
     script_expect(script, "run 0 [0] alone");
-    /* 80 ms run, an eighth of that to spare, 10 ms of its own. */
-    script_ask(script, 0, 10, 99);
+    /* 80 ms run, a quarter of that to spare, 10 ms of its own. */
+    script_ask(script, 0, 10, 109);
     script_expect(script, "refuse 1 deadline_unreachable");
-    script_ask(script, 0, 10, 100);
-    script_expect(script, "arm 100");
+    script_ask(script, 0, 10, 110);
+    script_expect(script, "arm 110");
     script_state(script, 2, "queued");
     script_free(script);
 }
@@ -37,10 +37,10 @@ static void workers_share_the_work_ahead(void **state)
     (void)state;
     script_ask(script, 0, 80, 0);
     script_ask(script, 0, 80, 0);
-    script_ask(script, 0, 10, 99);
+    script_ask(script, 0, 10, 109);
     script_expect(script, "run 0 [0] alone, run 1 [1], refuse 2 deadline_unreachable");
-    script_ask(script, 0, 10, 100);
-    script_expect(script, "arm 100");
+    script_ask(script, 0, 10, 110);
+    script_expect(script, "arm 110");
     script_free(script);
 }
 
@@ -51,8 +51,8 @@ static void time_that_a_run_has_used_is_not_counted_again(void **state)
     (void)state;
     script_ask(script, 0, 80, 0);
     script_at(script, 72);
-    script_ask(script, 0, 10, 19); /* 8 ms are left; 8 + 1 + 10 */
-    script_expect(script, "run 0 [0] alone, arm 91");
+    script_ask(script, 0, 10, 20); /* 8 ms are left; 8 + 2 + 10 */
+    script_expect(script, "run 0 [0] alone, arm 92");
     script_free(script);
 }
 
