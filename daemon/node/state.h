@@ -83,6 +83,7 @@ struct rlx_node {
 
 /* effects.c: hands an event to the actor and applies what it decides. `event->request` is set by OPEN. */
 void rlx_node_event(rlx_node_t *node, rlx_actor_event_t *event);
+/* effects.c: the node's timer rings at `at_ns` (rlx_clock_ns time), or earlier if that was asked for before; then the actor gets TIMER. */
 void rlx_node_timer_arm(rlx_node_t *node, uint64_t at_ns);
 /* A worker finished a run. */
 void rlx_node_completed(void *context, rlx_job_t *job);

@@ -1,8 +1,8 @@
 /* A worker: takes jobs; without one it helps the run that has the team, and without that it waits. It waits in the team, so one bell serves
  * for both: new jobs and new steps.
  *
- * Spinning: after a run that was alone and that the loop spun for (hence the loop sits on another CPU), and only while such runs follow
- * each other quickly; and between the steps of a run that it helps. Else a worker sleeps at once. */
+ * Spinning: after a run that was alone and that the loop spun for on another CPU, and only while such runs follow each other quickly; and
+ * between the steps of a run that it helps. Else a worker sleeps at once. */
 #include <sched.h>
 #include <stdio.h>
 #include <sys/resource.h>
