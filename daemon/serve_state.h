@@ -9,8 +9,8 @@
 #include "daemon/notify.h"
 #include "daemon/rest/rest.h"
 #include "daemon/serve.h"
-#include "rpc/http.h"
-#include "rpc/server.h"
+#include "rpc/http/http.h"
+#include "rpc/server/server.h"
 
 typedef enum rlx_serve_phase { RLX_SERVE_STARTING, RLX_SERVE_SERVING, RLX_SERVE_DRAINING, RLX_SERVE_CLOSING, RLX_SERVE_LEAVING,
                                RLX_SERVE_CLOSED } rlx_serve_phase_t;

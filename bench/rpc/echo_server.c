@@ -1,4 +1,4 @@
-/* An echo of the Open Inference Protocol's shape on rpc/server.h, for measuring the RPC layer without daemon, models and kernels.
+/* An echo of the Open Inference Protocol's shape on rpc/server/server.h, for measuring the RPC layer without daemon, models and kernels.
  *
  *     echo_server [--port N] [--unix PATH] [--tls CERT KEY [CA]] [--window BYTES] [--spin]
  *
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpc/server.h"
+#include "rpc/server/server.h"
 
 typedef struct echo {
     struct echo *next;

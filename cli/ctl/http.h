@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "base/diag.h"
-#include "rpc/client.h"
+#include "rpc/client/client.h"
 
 #define RLX_CTL_ANSWER_MAX ((size_t)64 << 20)
 

@@ -3,7 +3,7 @@
 #define RLX_CLI_LOAD_CLIENT_H
 
 #include "base/text.h"
-#include "rpc/client.h"
+#include "rpc/client/client.h"
 
 typedef struct rlx_load_client {
     uv_loop_t loop;

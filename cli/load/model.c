@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "cli/bench_input.h"
-#include "rpc/datatype.h"
-#include "rpc/handover.h"
+#include "rpc/message/datatype.h"
+#include "rpc/local/handover.h"
 
 static rlx_status_t metadata_refuse(rlx_diag_t *diag, const char *what)
 {

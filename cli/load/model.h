@@ -3,9 +3,9 @@
 #define RLX_CLI_LOAD_MODEL_H
 
 #include "cli/load/load.h"
-#include "rpc/client.h"
-#include "rpc/infer_answer.h"
-#include "rpc/infer_request.h"
+#include "rpc/client/client.h"
+#include "rpc/message/infer_answer.h"
+#include "rpc/message/infer_request.h"
 
 #define RLX_LOAD_PORTS_MAX 64
 

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "cli/load/inside.h"
-#include "rpc/admin.h"
+#include "rpc/message/admin.h"
 
 static rlx_status_t admin_call(rlx_load_t *load, rlx_admin_method_t method, const rlx_admin_call_t *call, rlx_text_t *json,
                                rlx_diag_t *diag)

@@ -13,8 +13,8 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "rpc/handover.h"
-#include "rpc/unix_socket.h"
+#include "rpc/local/handover.h"
+#include "rpc/local/unix_socket.h"
 
 #define FDS_MAX 4          /* room in the control buffer: more than one is an error anyway, the kernel closes what does not fit */
 #define REQUESTS_PER_TURN 16

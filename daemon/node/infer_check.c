@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "daemon/node/state.h"
-#include "rpc/datatype.h"
+#include "rpc/message/datatype.h"
 
 _Static_assert(RLX_MODEL_PORTS_MAX <= RLX_INFER_PORTS_MAX, "a request can name every port of every model");
 

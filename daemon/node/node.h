@@ -12,8 +12,8 @@
 #include "daemon/node/infer.h"
 #include "daemon/pool/pool.h"
 #include "daemon/pool/tracing.h"
-#include "rpc/http.h"
-#include "rpc/server.h"
+#include "rpc/http/http.h"
+#include "rpc/server/server.h"
 
 typedef struct rlx_node_options {
     uv_loop_t *loop;

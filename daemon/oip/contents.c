@@ -6,7 +6,7 @@
 
 #include "base/assert.h"
 #include "daemon/node/infer.h"
-#include "rpc/datatype.h"
+#include "rpc/message/datatype.h"
 
 /* By kind: name, bytes of one value in the stage, and whether it is a varint on the wire. */
 static const struct {

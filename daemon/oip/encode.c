@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "proto/wire.h"
-#include "rpc/datatype.h"
+#include "rpc/message/datatype.h"
 
 #define INLINE_BYTES 1024 /* smaller tensors are copied beside their length: that is cheaper than a slice */
 

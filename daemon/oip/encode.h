@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "daemon/node/infer.h"
-#include "rpc/server.h"
+#include "rpc/server/server.h"
 
 #define RLX_OIP_HEAD_MAX ((size_t)8 << 20)
 

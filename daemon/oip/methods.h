@@ -2,7 +2,7 @@
 #ifndef RLX_DAEMON_OIP_METHODS_H
 #define RLX_DAEMON_OIP_METHODS_H
 
-#include "rpc/server.h"
+#include "rpc/server/server.h"
 
 extern const rlx_rpc_method_t rlx_oip_model_infer;
 extern const rlx_rpc_method_t rlx_oip_model_stream_infer;

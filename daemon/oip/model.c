@@ -4,7 +4,7 @@
 #include "daemon/oip/handlers.h"
 #include "proto/oip.pb-c.h"
 #include "proto/wire.h"
-#include "rpc/datatype.h"
+#include "rpc/message/datatype.h"
 
 /* Finds the model that `name` and `version` ask for, or refuses the call. */
 static rlx_served_t *model_find(rlx_oip_unary_t *unary, const char *name, const char *version)

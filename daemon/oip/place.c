@@ -5,7 +5,7 @@
 #include "base/assert.h"
 #include "daemon/node/node.h"
 #include "daemon/oip/decode_parts.h"
-#include "rpc/datatype.h"
+#include "rpc/message/datatype.h"
 
 static const char *input_name(const rlx_oip_decoder_t *decoder, int input)
 {

@@ -10,7 +10,7 @@
 
 #include "daemon/oip/decode.h"
 #include "daemon/oip/encode.h"
-#include "rpc/server.h"
+#include "rpc/server/server.h"
 
 #define RLX_OIP_REQUESTS_KEPT 256 /* idle objects; more are freed */
 

@@ -3,7 +3,7 @@
 #ifndef RLX_DAEMON_OIP_SERVICE_H
 #define RLX_DAEMON_OIP_SERVICE_H
 
-#include "rpc/server.h"
+#include "rpc/server/server.h"
 
 const rlx_rpc_method_t *rlx_oip_methods(int *out_count);
 

@@ -5,7 +5,7 @@
 
 #include "daemon/json/number.h"
 #include "daemon/rest/request.h"
-#include "rpc/datatype.h"
+#include "rpc/message/datatype.h"
 
 #define ELEMENTS_PIECE 8192
 

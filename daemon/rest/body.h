@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "rpc/http.h"
+#include "rpc/http/http.h"
 
 #define RLX_REST_BODY_MAX ((size_t)64 << 10)
 

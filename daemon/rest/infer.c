@@ -5,7 +5,7 @@
 
 #include "base/assert.h"
 #include "daemon/rest/request.h"
-#include "rpc/datatype.h"
+#include "rpc/message/datatype.h"
 
 #define KEPT_MAX 32
 #define TEXT_KEPT_MAX ((size_t)64 << 10)

@@ -1,4 +1,4 @@
-/* Every metric that rlxd has besides the counters of rpc/server.h, rpc/http.h, daemon/memory/handover.h and daemon/node/node.h, which are
+/* Every metric that rlxd has besides the counters of rpc/server/server.h, rpc/http/http.h, daemon/memory/handover.h and daemon/node/node.h, which are
  * lists themselves.
  * RLX_METRIC(id, kind, name, help). Labels are written where the metric is filled: metrics.c. */
 RLX_METRIC(BUILD, GAUGE, "rlx_build_info", "1, with version and commit of this program")

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "rpc/datatype.h"
+#include "rpc/message/datatype.h"
 
 /* The model of the path; answers and returns NULL when there is none. */
 static rlx_served_t *model_find(rlx_rest_t *rest, rlx_http_exchange_t *exchange, const rlx_rest_path_t *path)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpc/datatype.h"
+#include "rpc/message/datatype.h"
 
 #define HEADER "Inference-Header-Content-Length"
 #define MALFORMED(diag, ...) rlx_fail(diag, RLX_E_REQUEST_MALFORMED, __VA_ARGS__)

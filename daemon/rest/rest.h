@@ -13,8 +13,8 @@
 
 #include "daemon/memory/handover.h"
 #include "daemon/node/node.h"
-#include "rpc/http.h"
-#include "rpc/server.h"
+#include "rpc/http/http.h"
+#include "rpc/server/server.h"
 
 typedef struct rlx_rest rlx_rest_t;
 

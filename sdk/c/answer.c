@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/tensor.h"
-#include "rpc/datatype.h"
+#include "rpc/message/datatype.h"
 #include "sdk/c/client.h"
 
 static const rlx_sdk_wanted_t *wanted_find(const rlx_client_call_t *call, const char *name)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "rpc/datatype.h"
+#include "rpc/message/datatype.h"
 #include "sdk/c/client.h"
 
 #define NS_PER_MS 1000000ull

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/tensor.h"
-#include "rpc/handover.h"
+#include "rpc/local/handover.h"
 
 #define IN_FLIGHT_DEFAULT 1024
 #define IN_FLIGHT_MAX 65536

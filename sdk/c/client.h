@@ -11,10 +11,10 @@
 #include <uv.h>
 
 #include "base/text.h"
-#include "rpc/admin.h"
-#include "rpc/client.h"
-#include "rpc/infer_answer.h"
-#include "rpc/infer_request.h"
+#include "rpc/message/admin.h"
+#include "rpc/client/client.h"
+#include "rpc/message/infer_answer.h"
+#include "rpc/message/infer_request.h"
 #include "sdk/c/rlx.h"
 
 #define RLX_SDK_CALLS_KEPT 64                        /* free call objects that keep their memory */

@@ -8,7 +8,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "rpc/handover.h"
+#include "rpc/local/handover.h"
 #include "sdk/c/client.h"
 
 /* A client of several endpoints shares memory with the first that is on this machine. */

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/tensor.h"
-#include "rpc/datatype.h"
+#include "rpc/message/datatype.h"
 #include "sdk/c/client.h"
 
 static rlx_status_t tensor_bytes(const char *name, const rlx_client_tensor_t *tensor, uint64_t *out_bytes, rlx_diag_t *diag)

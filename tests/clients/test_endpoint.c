@@ -1,5 +1,5 @@
-/* What an endpoint's text means, and what is refused (rpc/client.h). */
-#include "rpc/client.h"
+/* What an endpoint's text means, and what is refused (rpc/client/client.h). */
+#include "rpc/client/client.h"
 #include "tests/unit/check.h"
 
 static void expect(const char *text, int kind, const char *host, int port)

@@ -9,7 +9,7 @@
 #include <sys/un.h>
 
 #include "daemon/memory/handover.h"
-#include "rpc/handover.h"
+#include "rpc/local/handover.h"
 #include "tests/unit/check.h"
 
 typedef struct server {

@@ -1,11 +1,11 @@
 /* Target: what a client reads from a server. The first byte says which reader and in which pieces the rest comes: ModelInferResponse
- * (rpc/infer_answer.h), or a small call's answer as JSON (rpc/admin.h). Bytes that come in pieces must read as the whole does. */
+ * (rpc/message/infer_answer.h), or a small call's answer as JSON (rpc/message/admin.h). Bytes that come in pieces must read as the whole does. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
-#include "rpc/admin.h"
-#include "rpc/infer_answer.h"
+#include "rpc/message/admin.h"
+#include "rpc/message/infer_answer.h"
 
 #define PLACE_MAX ((uint64_t)1 << 20)
 

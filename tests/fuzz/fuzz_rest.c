@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "daemon/rest/request.h"
-#include "rpc/datatype.h"
+#include "rpc/message/datatype.h"
 
 #define INPUT_BYTES_MAX ((uint64_t)1 << 20)
 

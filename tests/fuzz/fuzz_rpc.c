@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "rpc/server_internal.h"
+#include "rpc/server/inside.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpc/datatype.h"
+#include "rpc/message/datatype.h"
 
 rlx_double_t rlx_double;
 static rlx_node_copies_t copies;

@@ -1,4 +1,4 @@
-/* A node and a connection that only record: what daemon/node/infer.h and rpc/server.h promise, for tests of the protocol alone.
+/* A node and a connection that only record: what daemon/node/infer.h and rpc/server/server.h promise, for tests of the protocol alone.
  *
  * The node serves any model but "missing". Inputs get exactly the bytes that type and shape need, each in a block of its own, so that a
  * sanitizer sees the first byte beyond. Nothing runs: the test answers. */
@@ -7,7 +7,7 @@
 
 #include "daemon/node/infer.h"
 #include "daemon/node/node.h"
-#include "rpc/server.h"
+#include "rpc/server/server.h"
 
 struct rlx_infer {
     rlx_infer_head_t head; /* strings of it: copies below */

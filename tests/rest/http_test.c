@@ -1,9 +1,9 @@
-/* rpc/http.h over socketpairs, on one thread: the test is client and loop. */
+/* rpc/http/http.h over socketpairs, on one thread: the test is client and loop. */
 #include <errno.h>
 #include <sys/socket.h>
 #include <uv.h>
 
-#include "rpc/http.h"
+#include "rpc/http/http.h"
 #include "tests/unit/check.h"
 
 #define BODY_MAX 100000

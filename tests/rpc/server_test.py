@@ -1,4 +1,4 @@
-"""rpc/server.h as clients meet it. Usage: server_test.py [WORD ...]; RPC_TEST_SERVER names the server (tests/rpc/test_server.c)."""
+"""rpc/server/server.h as clients meet it. Usage: server_test.py [WORD ...]; RPC_TEST_SERVER names the server (tests/rpc/test_server.c)."""
 import sys
 
 import abuse_test  # noqa: F401: importing registers

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "rpc/grpc_text.h"
+#include "rpc/server/grpc_text.h"
 
 static uint64_t parsed(const char *text)
 {

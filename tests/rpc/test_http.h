@@ -1,4 +1,4 @@
-/* The smallest HTTP/1.1 server, to see what rpc/server.h hands over: answers any request with its own first line, then closes. */
+/* The smallest HTTP/1.1 server, to see what rpc/server/server.h hands over: answers any request with its own first line, then closes. */
 #ifndef RLX_TESTS_RPC_TEST_HTTP_H
 #define RLX_TESTS_RPC_TEST_HTTP_H
 

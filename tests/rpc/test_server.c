@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "rpc/server.h"
+#include "rpc/server/server.h"
 #include "tests/rpc/test_http.h"
 
 typedef struct seen {
