@@ -1,0 +1,1 @@
+"""The networks that bench/models.py writes, by where they come from."""
