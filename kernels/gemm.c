@@ -19,10 +19,8 @@ typedef void gemm_tile_fn_t(const gemm_tile_t *tile);
 
 #ifdef __AVX512F__
 #define GEMM_WIDE(X) X(1, 4) X(2, 4) X(3, 4)
-#define GEMM_DOUBLE(X) \
-    X(1, 2) X(2, 2) X(3, 2) X(4, 2) X(5, 2) X(6, 2) X(7, 2) X(8, 2) X(9, 2) X(10, 2) X(12, 2) X(13, 2) X(14, 2)
-#define GEMM_SINGLE(X) \
-    X(1, 1) X(2, 1) X(3, 1) X(4, 1) X(5, 1) X(6, 1) X(7, 1) X(8, 1) X(9, 1) X(10, 1) X(11, 1) X(12, 1) X(13, 1) X(14, 1)
+#define GEMM_DOUBLE(X) X(1, 2) X(2, 2) X(3, 2) X(4, 2) X(5, 2) X(6, 2) X(7, 2) X(8, 2) X(9, 2) X(10, 2)
+#define GEMM_SINGLE(X) X(1, 1) X(2, 1) X(3, 1) X(4, 1) X(5, 1) X(6, 1) X(7, 1) X(8, 1) X(9, 1) X(10, 1)
 #else
 #define GEMM_WIDE(X) X(1, 4)
 #define GEMM_DOUBLE(X) X(1, 2) X(2, 2) X(3, 2)
@@ -34,17 +32,6 @@ GEMM_SINGLE(GEMM_TILE)
 
 static void tile_run(int64_t rows, int64_t blocks, const gemm_tile_t *tile)
 {
-    if (rows == 11 && blocks == 2) { /* clang 19 spills accumulators of this one shape: 6 and 5 rows are faster */
-        gemm_tile_t rest = *tile;
-        tile_run(6, 2, tile);
-        rest.a += 6 * rest.lda;
-        rest.c += 6 * rest.ldc;
-        rest.init += rest.init != NULL ? 6 * rest.init_step : 0;
-        rest.prefetch = (const char *)rest.b;
-        rest.prefetch_step = 0;
-        tile_run(5, 2, &rest);
-        return;
-    }
     if (blocks == 4)
         switch (rows) { GEMM_WIDE(GEMM_CASE) }
     else if (blocks == 2)
@@ -140,13 +127,14 @@ static void panel_pack(const gemm_run_t *run, gemm_panel_t *panel, int64_t k0)
     }
     panel->tile.b = run->b_pack;
     panel->tile.ldb = k * 16;
+    panel->tile.prefetch = (const char *)run->b_pack;
 }
 
 /* Where the panel after this one starts, and how fast to walk over it so that all row tiles together cover it once. */
 static void panel_prefetch(const gemm_run_t *run, gemm_panel_t *panel, int64_t next_n, int64_t next_k)
 {
     int64_t tiles = (run->rows + GEMM_ROWS - 1) / GEMM_ROWS, steps = tiles * (panel->tile.k / 4);
-    int64_t bytes = panel->tile.k * 64 * panel->blocks;
+    int64_t bytes = panel->tile.k * 64;
 
     panel->tile.prefetch = (const char *)(run->b + (next_n * run->p->shape.k + next_k) * 16);
     panel->tile.prefetch_step = steps ? (bytes + steps - 1) / steps : 0;
@@ -189,7 +177,7 @@ static void chunk_run(const gemm_run_t *run, int64_t k0, int64_t k)
             .ldc = shape->c_row,
             .k = k};
         panel.tile.init = k0 == 0 ? panel_init(run, &panel, init) : NULL;
-        panel.tile.prefetch = (const char *)panel.tile.a;
+        panel.tile.prefetch = (const char *)panel.tile.b;
         if (!run->p->packed)
             panel_pack(run, &panel, k0);
         else if (run->rows > 3)

@@ -3,7 +3,8 @@
  * Invariant: c[r][j] takes part in exactly one fma per k, in ascending order, and segments end at the same k (kernels/segment.h), whatever
  * the tile: so bits depend neither on the tile nor on how k is cut into chunks, as long as chunks are whole segments. Totals rest in C
  * while a segment runs. A is row-major with stride `lda` and column stride 1; B is
- * packed [16-column block][k][16], blocks `ldb` floats apart. 512-bit targets use 14 x 32 (28 accumulators), others 6 x 16 (12).
+ * packed [16-column block][k][16], blocks `ldb` floats apart. 512-bit targets use 10 x 32 (20 accumulators: with more, the end of a
+ * segment no longer hides behind the start of the next, which costs 1 %), others 6 x 16 (12).
  * Included by gemm*.c and the recurrent kernels. */
 #ifndef RLX_KERNELS_GEMM_TILE_H
 #define RLX_KERNELS_GEMM_TILE_H
@@ -15,7 +16,7 @@
 typedef float gemm_v16 __attribute__((vector_size(64), aligned(4), may_alias));
 
 #ifdef __AVX512F__
-#define GEMM_ROWS 14
+#define GEMM_ROWS 10
 #define GEMM_BLOCKS 2
 #else
 #define GEMM_ROWS 6
@@ -40,7 +41,8 @@ GEMM_INLINE gemm_v16 gemm_fma(gemm_v16 a, gemm_v16 b, gemm_v16 c)
 
 /* What a tile call reads and writes. `init`: 16*NB floats per row, `init_step` apart, that the first segment starts from; NULL: k goes on
  * with a later segment, which starts from +0 and is added to C.
- * `prefetch` walks by `prefetch_step` bytes (at most 64) every fourth k: the next panel of B, spread over the row tiles. */
+ * `prefetch` walks by `prefetch_step` bytes (at most 64) every fourth k, and `ldb` floats behind it for each further block: the next
+ * panel of B, spread over the row tiles. Nothing to prefetch: `b` and step 0. */
 typedef struct gemm_tile {
     const float *a;
     int64_t lda;
@@ -117,7 +119,8 @@ GEMM_INLINE void gemm_tile_run(int rows, int blocks, const gemm_tile_t *t)
         for (; k >= 4; k -= 4) {
             GEMM_UNROLL for (int i = 0; i < 4; i++)
                 gemm_tile_step(rows, blocks, acc, a, lda, b, ldb, i);
-            __builtin_prefetch(prefetch, 0, 2);
+            GEMM_UNROLL for (int j = 0; j < blocks; j++)
+                __builtin_prefetch(prefetch + j * ldb * 4, 0, 2);
             prefetch += step;
             b += 64;
             GEMM_UNROLL for (int g = 0; g < groups; g++)

@@ -56,7 +56,7 @@ static void recur(const walk_t *w, int64_t first, int64_t count, const float *h,
 {
     int64_t n = w->p->cell.hidden, blocks = w->padded / 16 * count;
     const float *r = (const float *)w->args->in[IN_R].base + (w->direction * w->gates + first) * w->padded * n;
-    gemm_tile_t tile = {.a = h, .lda = w->padded, .b = r, .ldb = n * 16, .c = acc, .ldc = ldc, .init = acc, .init_step = ldc, .k = n, .prefetch = (const char *)h};
+    gemm_tile_t tile = {.a = h, .lda = w->padded, .b = r, .ldb = n * 16, .c = acc, .ldc = ldc, .init = acc, .init_step = ldc, .k = n, .prefetch = (const char *)r};
 
     while (blocks > 0) {
         int64_t done = tile_wide(w->rows, &tile, blocks);
