@@ -41,6 +41,8 @@ typedef enum rlx_layout {
     RLX_LAYOUT_GEMM_16N = 3,   /* B of a matmul: [ceil(N/16)][K][16]; lanes past N are zero */
     RLX_LAYOUT_DW16 = 4,       /* depthwise weights [ceil(C/16)][kernel...][16] */
     RLX_LAYOUT_CONV_16O = 5,   /* first-layer weights [ceil(O/16)][kernel...][I][16 o]; lanes past O are zero */
+    RLX_LAYOUT_CONV_GROUP = 6, /* weights [G][output blocks the group touches][ceil(I/16)][kernel...][16 i][16 o], output blocks counted over
+                                * all groups; lanes of other groups are zero; the last block holds I mod 16 rows */
 } rlx_layout_t;
 
 /* 0 for a value outside the list. */

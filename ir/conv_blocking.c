@@ -11,6 +11,7 @@
 #define DEPTHWISE_BYTES (96 << 10)
 #define WEIGHT_BYTES (1 << 20)      /* larger weights are not passed again for the sake of more pieces */
 #define PIECES 16
+#define GROUP_PIXELS 56             /* of a piece of a 1x1 convolution in groups */
 #define FLAT_WIDTH 12               /* CONV_FLAT_WIDTH */
 
 static rlx_expr_t num(rlx_graph_t *graph, int64_t value) { return rlx_expr_const(graph->exprs, value); }
@@ -66,7 +67,7 @@ static rlx_expr_t scratch_bytes(rlx_graph_t *graph, int64_t table, rlx_expr_t ro
     return rlx_expr_add(e, num(graph, (table + 7) / 8 * 64), rlx_expr_mul(e, row_bytes, rlx_expr_add(e, rows, num(graph, halo))));
 }
 
-static bool is_in_place(const rlx_graph_t *graph, const rlx_conv_geometry_t *g)
+bool rlx_conv_in_place(const rlx_graph_t *graph, const rlx_conv_geometry_t *g)
 {
     bool unpadded = rlx_expr_is(graph->exprs, g->pad[0], 0) && rlx_expr_is(graph->exprs, g->pad[1], 0);
 
@@ -99,7 +100,7 @@ rlx_conv_blocking_t rlx_conv_blocking_direct(rlx_graph_t *graph, const rlx_conv_
         out_blocks = (outputs + 15) / 16;
     rlx_expr_t row_bytes = rlx_expr_mul(e, num(graph, blocks * 64), row_pixels(graph, g)), most = g->out[0];
     rlx_conv_blocking_t b = {.range = 2};
-    bool small = channels * outputs * cells * 4 <= WEIGHT_BYTES, in_place = is_in_place(graph, g);
+    bool small = channels * outputs * cells * 4 <= WEIGHT_BYTES, in_place = rlx_conv_in_place(graph, g);
 
     if (!in_place)
         gather_choose(graph, g, blocks, halo, &b);
@@ -124,6 +125,32 @@ rlx_conv_blocking_t rlx_conv_blocking_first(rlx_graph_t *graph, const rlx_conv_g
 
     rows_choose(graph, g->out[0], row_bytes, FIRST_BYTES, halo, g->out[0], &b);
     b.scratch = scratch_bytes(graph, g->kernel[0] * g->kernel[1] * channels, row_bytes, b.rows, halo);
+    return b;
+}
+
+rlx_conv_geometry_t rlx_conv_geometry_column(const rlx_graph_t *graph, const rlx_conv_geometry_t *geometry)
+{
+    rlx_conv_geometry_t g = *geometry;
+
+    g.in[0] = g.out[0] = rlx_expr_mul(graph->exprs, g.in[0], g.in[1]);
+    g.in[1] = g.out[1] = rlx_expr_const(graph->exprs, 1);
+    return g;
+}
+
+/* A tile computes all groups of its rows; their weights come from the second-level cache again for every tile. */
+rlx_conv_blocking_t rlx_conv_blocking_group(rlx_graph_t *graph, const rlx_conv_geometry_t *g, int64_t channels)
+{
+    rlx_exprs_t *e = graph->exprs;
+    int64_t blocks = (channels + 15) / 16, cells = g->kernel[0] * g->kernel[1], halo = reach(g, 0) / g->stride[0];
+    bool in_place = rlx_conv_in_place(graph, g);
+    rlx_expr_t row_bytes = rlx_expr_mul(e, num(graph, blocks * 64), row_pixels(graph, g)), most;
+    rlx_conv_blocking_t b = {.range = 1, .ranges = 1};
+
+    most = in_place ? rlx_expr_min(e, num(graph, GROUP_PIXELS), rlx_expr_ceildiv(e, g->out[0], num(graph, 2)))
+                    : rlx_expr_max(e, num(graph, 2 * halo + 2), rlx_expr_ceildiv(e, g->out[0], num(graph, PIECES)));
+    rows_choose(graph, g->out[0], row_bytes, CACHE_BYTES, halo, most, &b);
+    b.scratch = rlx_expr_add(e, num(graph, (channels * cells + 7) / 8 * 64),
+                             scratch_bytes(graph, cells, in_place ? num(graph, 0) : row_bytes, b.rows, halo));
     return b;
 }
 

@@ -63,7 +63,7 @@ rlx_conv_form_t rlx_conv_form(const rlx_graph_t *graph, const rlx_op_t *op)
         return RLX_CONV_DEPTHWISE;
     if (s.group == 1 && s.channels <= FIRST_CHANNELS_MAX)
         return s.outputs > FIRST_CHANNELS_MAX ? RLX_CONV_FIRST : RLX_CONV_PLAIN;
-    return blocks ? RLX_CONV_DIRECT : RLX_CONV_PLAIN;
+    return blocks ? RLX_CONV_DIRECT : RLX_CONV_GROUP;
 }
 
 bool rlx_conv_wants_c16(const rlx_graph_t *graph, const rlx_op_t *op, bool *out_input_row_major)
@@ -227,6 +227,8 @@ rlx_status_t rlx_conv_lower_c16(rlx_builder_t *builder, const rlx_op_t *op, rlx_
         return rlx_shape_fail(diag, op, RLX_E_INTERNAL, "blocked layout on a convolution without a blocked kernel");
     if (form == RLX_CONV_DEPTHWISE)
         return lower_depthwise(builder, op, &s, &g, diag);
+    if (form == RLX_CONV_GROUP)
+        return rlx_conv_lower_group(builder, op, &g, bias_pack(builder, op, s.outputs), flops_of(graph, op, &s), diag);
     b = blocking_of(graph, &g, &s, form);
     if (b.gathered)
         RLX_TRY(gather_lower(builder, op, &s, &g, &b, &x, diag));

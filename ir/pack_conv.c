@@ -31,6 +31,35 @@ void rlx_pack_conv_16i16o(const rlx_pack_conv_t *p, const float *w, float *out)
                         out = lanes_write(out, w + c * cells + cell, step, o, p->outputs);
 }
 
+int64_t rlx_pack_conv_group_floats(const rlx_pack_conv_t *p)
+{
+    int64_t blocks = 0;
+
+    for (int64_t g = 0; g < p->group; ++g)
+        blocks += ((g + 1) * p->outputs + 15) / 16 - g * p->outputs / 16;
+    return blocks * 16 * p->channels * cells_of(p);
+}
+
+/* Output block `block`, counted over all groups, of group `g`. */
+static float *group_block_write(const rlx_pack_conv_t *p, int64_t g, int64_t block, const float *w, float *out)
+{
+    int64_t cells = cells_of(p), step = p->channels * cells, first = g * p->outputs, end = first + p->outputs;
+
+    for (int64_t inner = 0; inner < p->channels; inner += 16)
+        for (int64_t cell = 0; cell < cells; ++cell)
+            for (int64_t c = inner; c < inner + 16 && c < p->channels; ++c)
+                for (int64_t o = block * 16; o < block * 16 + 16; ++o)
+                    *out++ = o >= first && o < end ? w[o * step + c * cells + cell] : 0.0f;
+    return out;
+}
+
+void rlx_pack_conv_group(const rlx_pack_conv_t *p, const float *w, float *out)
+{
+    for (int64_t g = 0; g < p->group; ++g)
+        for (int64_t block = g * p->outputs / 16; block * 16 < (g + 1) * p->outputs; ++block)
+            out = group_block_write(p, g, block, w, out);
+}
+
 void rlx_pack_conv_16o(const rlx_pack_conv_t *p, const float *w, float *out)
 {
     int64_t cells = cells_of(p);

@@ -13,6 +13,9 @@ typedef struct rlx_pack_conv {
 int64_t rlx_pack_conv_floats(const rlx_pack_conv_t *pack);
 /* [group * outputs][channels][kernel...] to RLX_LAYOUT_CONV_16I16O. */
 void rlx_pack_conv_16i16o(const rlx_pack_conv_t *pack, const float *w, float *out);
+/* [group * outputs][channels][kernel...] to RLX_LAYOUT_CONV_GROUP; the size has a function of its own. */
+int64_t rlx_pack_conv_group_floats(const rlx_pack_conv_t *pack);
+void rlx_pack_conv_group(const rlx_pack_conv_t *pack, const float *w, float *out);
 /* [outputs][channels][kernel...], group 1, to RLX_LAYOUT_CONV_16O. */
 void rlx_pack_conv_16o(const rlx_pack_conv_t *pack, const float *w, float *out);
 /* [group][1][kernel...] to RLX_LAYOUT_DW16; outputs and channels are 1. The size is 16 * ceil(group / 16) * kernel cells. */

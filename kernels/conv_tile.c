@@ -81,12 +81,6 @@ VEC16_INLINE void conv_tile_run(int n, int nb, const conv_tile_t *t)
         conv_tile_##n##x##nb(t); \
         break;
 
-#define CONV_TILE_SMALL(X, nb) X(1, nb) X(2, nb) X(3, nb) X(4, nb) X(5, nb) X(6, nb)
-#define CONV_TILE_MIDDLE(X, nb) X(7, nb) X(8, nb) X(9, nb) X(10, nb) X(11, nb) X(12, nb) X(13, nb) X(14, nb)
-#define CONV_TILE_LARGE(X, nb)                                                   \
-    X(15, nb) X(16, nb) X(17, nb) X(18, nb) X(19, nb) X(20, nb) X(21, nb)        \
-    X(22, nb) X(23, nb) X(24, nb) X(25, nb) X(26, nb) X(27, nb) X(28, nb)
-
 CONV_TILE_SMALL(CONV_TILE_DEFINE, 1)
 #ifdef __AVX512F__
 CONV_TILE_MIDDLE(CONV_TILE_DEFINE, 1)

@@ -37,6 +37,13 @@ typedef struct conv_tile {
     float lo, hi;
 } conv_tile_t;
 
+/* X(pixels, nb) for every size of a tile: small on every target; with one block, also large on 512-bit ones, where middle goes with both. */
+#define CONV_TILE_SMALL(X, nb) X(1, nb) X(2, nb) X(3, nb) X(4, nb) X(5, nb) X(6, nb)
+#define CONV_TILE_MIDDLE(X, nb) X(7, nb) X(8, nb) X(9, nb) X(10, nb) X(11, nb) X(12, nb) X(13, nb) X(14, nb)
+#define CONV_TILE_LARGE(X, nb)                                                   \
+    X(15, nb) X(16, nb) X(17, nb) X(18, nb) X(19, nb) X(20, nb) X(21, nb)        \
+    X(22, nb) X(23, nb) X(24, nb) X(25, nb) X(26, nb) X(27, nb) X(28, nb)
+
 /* Runs `n` pixels x `nb` blocks: 1 <= nb <= CONV_TILE_BLOCKS, n up to CONV_TILE_PIXELS, or CONV_TILE_PIXELS_1 for one block. */
 void rlx_conv_tile_run(int64_t n, int64_t nb, const conv_tile_t *tile);
 

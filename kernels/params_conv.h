@@ -73,6 +73,16 @@ typedef struct rlx_conv_c16_params {
 typedef rlx_conv_c16_params_t rlx_conv_first_c16_params_t;
 typedef rlx_conv_c16_params_t rlx_conv_transpose_c16_params_t;
 
+/* conv_group_c16. f32, depth 1, groups of any number of channels. In: x (C16), w (RLX_LAYOUT_CONV_GROUP), padded bias or absent, index or
+ * absent, the epilogue's tensors. Out: y (C16). index: i64 [channels], the channel of x that is the convolution's input channel i.
+ * Tiles: batch * row blocks. Scratch: 8 bytes per channel and kernel cell (a multiple of 64 in all), then as conv_c16. */
+typedef struct rlx_conv_group_c16_params {
+    int64_t batch, group, channels, outputs;
+    rlx_conv_window_t window;
+    int64_t rows;
+    rlx_epilogue_params_t epilogue;
+} rlx_conv_group_c16_params_t;
+
 /* conv_gather_c16. f32, depth 1. In: x (C16). Out: the input of each image and group gathered for all output rows (kernels/conv_gather.h).
  * Tiles: batch * group * input blocks of the group * row_tiles, where row_tiles is the gathered rows of one block. */
 typedef struct rlx_conv_gather_c16_params {

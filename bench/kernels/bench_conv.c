@@ -27,6 +27,7 @@ typedef struct layer {
 } layer_t;
 
 #define CONV(name, c, o, size, kernel, stride, pad, times) {name, RLX_OP_conv, c, o, 1, size, kernel, stride, pad, times}
+#define GROUPED(name, c, o, group, size, kernel) {name, RLX_OP_conv, c, o, group, size, kernel, 1, (kernel) / 2, 0}
 #define DEPTHWISE(name, c, size, kernel, stride) {name, RLX_OP_conv, c, c, c, size, kernel, stride, (kernel) / 2, 0}
 
 static const layer_t layers[] = {
@@ -74,6 +75,10 @@ static const layer_t layers[] = {
     DEPTHWISE("depthwise 960 3x3 @7", 960, 7, 3, 1),
     DEPTHWISE("depthwise 240 5x5 @28", 240, 28, 5, 1),
     DEPTHWISE("depthwise 672 5x5 s2 @14", 672, 14, 5, 2),
+    GROUPED("272->68 in 4 1x1 @28", 272, 68, 4, 28, 1),
+    GROUPED("136->544 in 4 1x1 @14", 136, 544, 4, 14, 1),
+    GROUPED("1088->272 in 4 1x1 @7", 1088, 272, 4, 7, 1),
+    GROUPED("128->128 in 32 3x3 @56", 128, 128, 32, 56, 3),
     {"transposed 64->64 2x2 s2 @80", RLX_OP_conv_transpose, 64, 64, 1, 80, 2, 2, 0, 0},
     {"transposed 128->64 4x4 s2 @28", RLX_OP_conv_transpose, 128, 64, 1, 28, 4, 2, 1, 0},
     {"max 64 3x3 s2 @112", RLX_OP_max_pool, 64, 64, 1, 112, 3, 2, 1, 0},
@@ -178,7 +183,7 @@ static rlx_kernel_fn_t *kernel_find(const bench_t *bench, rlx_kernel_id_t id)
 /* A lowered step with its memory. */
 typedef struct call {
     rlx_kernel_fn_t *fn;
-    rlx_operand_t in[3], out;
+    rlx_operand_t in[4], out;
     int64_t params[RLX_PARAM_MAX], tiles;
     uint32_t error;
     rlx_kernel_args_t args;
@@ -191,7 +196,7 @@ static void call_make(call_t *call, const bench_t *bench, const rlx_graph_t *gra
 {
     int64_t scratch = 0, count = 0;
 
-    for (int i = 0; i < step->n_in && i < 3; i++)
+    for (int i = 0; i < step->n_in && i < 4; i++)
         call->in[i].base = step->in[i] == NULL ? NULL : step->in[i] == op->in[0] ? x : (void *)(uintptr_t)step->in[i]->data;
     if (step->in[0] != op->in[0])
         call->in[0].base = *between;

@@ -153,7 +153,7 @@ static void case_run(const kernel_build_t *build, rlx_graph_t *graph, rlx_op_t *
         fail_msg("%s", diag.message);
     for (int at = 0; at < builder.n_steps; at++) {
         const rlx_step_t *step = builder.steps[at];
-        rlx_operand_t in[4] = {{0}}, out[2] = {{0}};
+        rlx_operand_t in[5] = {{0}}, out[2] = {{0}};
         int64_t params[RLX_PARAM_MAX], tiles, scratch;
 
         for (int i = 0; i < step->n_in; i++)
@@ -341,6 +341,21 @@ static void transpose_has_the_bits_of_plain(void **state)
     }
 }
 
+static void groups_of_any_size_have_the_bits_of_plain(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 80; round++) {
+        int64_t group = 2 + kernel_random(7), inside = 1 + kernel_random(round % 4 == 0 ? 150 : 40), outside = 1 + kernel_random(40);
+        conv_case_t t = {.kind = RLX_OP_conv, .c = group * inside, .o = group * (inside == 1 ? 1 + outside : outside), .group = group,
+                         .bias = kernel_random(2), .n_steps = (int)kernel_random(5)};
+
+        spatial_pick(&t, 3, 3);
+        if (kernel_random(2) == 0)
+            t.kernel[0] = t.kernel[1] = t.stride[0] = t.stride[1] = 1, t.pad[0] = t.pad[1] = t.pad[2] = t.pad[3] = 0;
+        case_check(&t);
+    }
+}
+
 /* Channels of a group on both sides of the ends of segments. */
 static void many_segments_have_the_bits_of_plain(void **state)
 {
@@ -387,6 +402,7 @@ int main(void)
         cmocka_unit_test(first_layer_has_the_bits_of_plain),
         cmocka_unit_test(depthwise_has_the_bits_of_plain),
         cmocka_unit_test(transpose_has_the_bits_of_plain),
+        cmocka_unit_test(groups_of_any_size_have_the_bits_of_plain),
         cmocka_unit_test(many_segments_have_the_bits_of_plain),
         cmocka_unit_test(pools_have_the_bits_of_plain),
     };
