@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "cli/version.h"
+#include "daemon/check.h"
 #include "daemon/config/options.h"
 #include "daemon/config/scalar.h"
 #include "daemon/serve.h"
@@ -53,11 +54,11 @@ static int run(const rlxd_options_t *words, rlx_diag_t *diag)
         rlx_diag_print(diag, stderr);
         /* A file that is named and cannot be read is a configuration that does not work. */
         code = diag->code == RLX_E_FILE_OPEN ? RLXD_EXIT_CONFIG : rlxd_exit_code(diag);
-    } else if (words->action == RLXD_CHECK) {
-        printf("configuration is good: node '%s', %s:%d\n", node.id, node.host, (int)node.port);
-        code = RLXD_EXIT_DONE;
-    } else
-        code = rlx_serve(&(rlx_serve_options_t){words, &config, &node, workers});
+    } else {
+        rlx_serve_options_t options = {words, &config, &node, workers};
+
+        code = words->action == RLXD_CHECK ? rlxd_check(&options) : rlx_serve(&options);
+    }
     rlx_config_fini(&config);
     return code;
 }

@@ -14,11 +14,11 @@
 /* One per process; not on the stack, since everything points into it until the process ends. */
 static rlx_serve_t the_serve;
 
-static void http_adopt(void *context, int fd)
+static void http_adopt(void *context, int fd, bool local)
 {
     rlx_serve_t *serve = context;
 
-    rlx_http_adopt(serve->http, fd);
+    rlx_http_adopt(serve->http, fd, local);
 }
 
 static rlx_status_t tracing_make(rlx_serve_t *serve, rlx_diag_t *diag)
@@ -187,6 +187,7 @@ int rlx_serve(const rlx_serve_options_t *options)
     loop_close(serve);
     if (rlx_tracing_destroy(serve->tracing, &diag) != RLX_OK)
         rlx_diag_print(&diag, stderr);
+    rlx_config_fini(&serve->reloaded);
     RLX_LOG(RLX_LOG_INFO, "stopped");
     return serve->exit_code;
 }

@@ -37,8 +37,9 @@ typedef struct rlx_serve {
     char url[320];
 
     /* Loads that are out: at start, then of a reload. */
-    int loads_out, loads_failed;
+    int loads_out, loads_failed; /* failed: and TLS files that a reload refused */
     bool reloading, reload_wanted; /* wanted: asked for while loads were out */
+    rlx_config_t reloaded;         /* whose texts the configuration's server.tls are, after a reload */
     bool model_failed;             /* one that --model names */
 } rlx_serve_t;
 
@@ -46,6 +47,9 @@ typedef struct rlx_serve {
 rlx_status_t rlx_serve_listen(rlx_serve_t *serve, rlx_diag_t *diag);
 /* daemon/serve_models.c: begins the loads of the start. `rlx_serve_started` follows, maybe before this returns. */
 void rlx_serve_load(rlx_serve_t *serve);
+/* Begins to load everything that configuration and command line name. */
+void rlx_serve_loads_begin(rlx_serve_t *serve);
+/* daemon/serve_reload.c */
 void rlx_serve_reload(rlx_serve_t *serve);
 /* daemon/serve.c */
 void rlx_serve_started(rlx_serve_t *serve);

@@ -35,6 +35,7 @@ FOLDERS = {
     "sim": ["base/", "daemon/actor/"],
     "sdk": ["base/", "proto/", "rpc/"],
     "cli": ["rpc/", "trace/", "base/", "proto/", "bundle/", "kernels/", "ir/", "exec/"],
+    "cli/ctl": ["base/", "rpc/", "cli/version.h"],
 }
 # folder -> headers of libraries that it may include. Headers of libc are those that this Python knows not to be any library's.
 LIBRARIES = {
@@ -64,7 +65,8 @@ LIBRARIES = {
     "daemon/rest": ["jansson.h"],
     "sim": [],
     "sdk": ["uv.h", "nghttp2", "openssl", "protobuf-c/"],
-    "cli": ["uv.h", "jansson.h"],
+    "cli": ["uv.h", "jansson.h", "openssl"],
+    "cli/ctl": ["jansson.h", "openssl"],
 }
 KNOWN_LIBRARIES = ["zlib.h", "sodium", "xxhash.h", "yaml.h", "protobuf-c", "uv.h", "nng", "ucp", "uct", "ucs", "nghttp2", "openssl",
                    "microhttpd", "jansson.h", "zstd", "jpeglib", "cmocka"]

@@ -1,4 +1,4 @@
-/* rlxctl: asks a running rlxd, over its port or its Unix socket. A table of commands; answers as table, JSON or YAML.
+/* rlxctl: asks a running rlxd, over its port (plain or TLS) or its Unix socket. A table of commands; answers as table, JSON or YAML.
  *
  * Exit codes: 0 well, 1 the daemon said no (or is not ready, for health), 2 command line, 3 the daemon cannot be reached. In JSON and YAML
  * what the daemon answered stands on standard output in every case; words for people go to standard error. */
@@ -35,7 +35,7 @@ static int fail(const rlx_diag_t *diag)
 {
     rlx_diag_print(diag, stderr);
     return diag->code == RLX_E_USAGE || diag->code == RLX_E_ENDPOINT                   ? EXIT_USAGE
-           : diag->code == RLX_E_CONNECT || diag->code == RLX_E_CLIENT_TIMEOUT ? EXIT_UNREACHABLE
+           : diag->code == RLX_E_CONNECT || diag->code == RLX_E_CLIENT_TIMEOUT || diag->code == RLX_E_TLS ? EXIT_UNREACHABLE
                                                                                : EXIT_REFUSED;
 }
 
@@ -157,8 +157,13 @@ static void help_print(FILE *out)
         fprintf(out, "  %-22s %s\n", words, command->help);
     }
     fputs("\nOptions:\n"
-          "  --url URL              http://HOST:PORT; without it RLX_URL, or http://127.0.0.1:8080\n"
-          "  --unix PATH            the daemon's socket (also where the port speaks TLS)\n"
+          "  --url URL              http://HOST:PORT or https://HOST:PORT; without it RLX_URL, or http://127.0.0.1:8080\n"
+          "  --unix PATH            the daemon's socket on this machine\n"
+          "  --ca FILE              https: authorities that are trusted (PEM); without it the system's\n"
+          "  --certificate FILE     https: our own certificate, where the daemon asks for one (server.tls.client_ca)\n"
+          "  --key FILE             https: its key\n"
+          "  --server-name NAME     https: that the daemon's certificate must carry; without it the host of the URL\n"
+          "  --insecure             https: any certificate will do\n"
           "  --output FORM          table, json or yaml\n"
           "  --timeout SECONDS      for connecting and for every silence (default 10)\n"
           "\nExit codes: 0 well, 1 the daemon said no or is not ready, 2 command line, 3 the daemon cannot be reached.\n", out);
@@ -195,12 +200,15 @@ static rlx_status_t timeout_parse(const char *text, int *out_ms, rlx_diag_t *dia
 
 static rlx_status_t server_parse(const char *url, ctl_t *ctl, rlx_diag_t *diag)
 {
+    const rlx_rpc_client_tls_t *tls = &ctl->server.tls;
+
     RLX_TRY(rlx_rpc_endpoint_parse(url, &ctl->server.endpoint, diag));
     ctl->server.text = url;
-    if (ctl->server.endpoint.kind != RLX_RPC_TLS)
-        return RLX_OK;
-    rlx_fail(diag, RLX_E_ENDPOINT, "%s: rlxctl does not speak TLS", url);
-    return rlx_diag_hint(diag, "On the daemon's machine use --unix PATH (server.unix in its configuration).");
+    if ((tls->certificate == NULL) != (tls->key == NULL))
+        return usage(diag, "%s go together", "--certificate and --key");
+    if (ctl->server.endpoint.kind != RLX_RPC_TLS && (tls->ca != NULL || tls->key != NULL || tls->server_name != NULL || tls->insecure))
+        return usage(diag, "options of TLS need a URL with https://, not '%s'", url);
+    return RLX_OK;
 }
 
 /* 0: go on; else 1 + exit code. */
@@ -209,6 +217,8 @@ static int options_parse(int argc, char **argv, ctl_t *ctl, rlx_diag_t *diag)
     static const struct option options[] = {
         {"url", required_argument, NULL, 'u'},     {"unix", required_argument, NULL, 'x'}, {"output", required_argument, NULL, 'o'},
         {"timeout", required_argument, NULL, 't'}, {"help", no_argument, NULL, 'h'},       {"version", no_argument, NULL, 'v'},
+        {"ca", required_argument, NULL, 'a'},      {"key", required_argument, NULL, 'k'},  {"certificate", required_argument, NULL, 'c'},
+        {"insecure", no_argument, NULL, 'i'},      {"server-name", required_argument, NULL, 'n'},
         {0},
     };
     static char unix_url[PATH_BYTES];
@@ -223,6 +233,11 @@ static int options_parse(int argc, char **argv, ctl_t *ctl, rlx_diag_t *diag)
         case 'x': snprintf(unix_url, sizeof unix_url, "unix:%s", optarg); url = unix_url; break;
         case 'o': status = form_parse(optarg, &ctl->form, diag); break;
         case 't': status = timeout_parse(optarg, &ctl->server.timeout_ms, diag); break;
+        case 'a': ctl->server.tls.ca = optarg; break;
+        case 'c': ctl->server.tls.certificate = optarg; break;
+        case 'k': ctl->server.tls.key = optarg; break;
+        case 'n': ctl->server.tls.server_name = optarg; break;
+        case 'i': ctl->server.tls.insecure = true; break;
         case 'h': help_print(stdout); return 1 + EXIT_WELL;
         case 'v': printf("rlxctl %s (commit: %s)\n", RLX_VERSION, RLX_COMMIT); return 1 + EXIT_WELL;
         case ':': status = usage(diag, "option %s needs a value", argv[optind - 1]); break;

@@ -50,9 +50,10 @@ static const rlx_config_field_t limit_fields[] = {
     {0},
 };
 static const rlx_config_field_t tls_fields[] = {
-    {"certificate", RLX_CONFIG_PATH, AT(server.tls.certificate), .help = "PEM file, chain included; turns TLS on"},
-    {"key", RLX_CONFIG_PATH, AT(server.tls.key), .help = "PEM file"},
-    {"client_ca", RLX_CONFIG_PATH, AT(server.tls.client_ca), .help = "PEM file: clients need a certificate that it signed"},
+    {"certificate", RLX_CONFIG_PATH, AT(server.tls.certificate), .live = true, .help = "PEM file, chain included; turns TLS on"},
+    {"key", RLX_CONFIG_PATH, AT(server.tls.key), .live = true, .help = "PEM file"},
+    {"client_ca", RLX_CONFIG_PATH, AT(server.tls.client_ca), .live = true,
+     .help = "PEM file: clients need a certificate that it signed"},
     {0},
 };
 static const rlx_config_field_t server_fields[] = {

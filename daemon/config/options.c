@@ -22,7 +22,7 @@ static const option_row_t rows[] = {
     [WORD_HOST] = {"host", "HOST", NULL, NULL, "address to listen on, in place of the entry's"},
     [WORD_PORT] = {"port", "PORT", NULL, NULL, "port to listen on, in place of the entry's; 0: any free one"},
     [WORD_SET] = {"set", "KEY=VALUE", NULL, NULL, "any key: --set server.limits.streams=64; may be repeated"},
-    [WORD_CHECK] = {"check", NULL, NULL, NULL, "check configuration and devices, and end"},
+    [WORD_CHECK] = {"check", NULL, NULL, NULL, "check configuration, devices, TLS files and bundles, and end"},
     [WORD_HELP] = {"help", NULL, NULL, NULL, "this text"},
     [WORD_HELP_CONFIG] = {"help-config", NULL, NULL, NULL, "all keys of the configuration"},
     [WORD_VERSION] = {"version", NULL, NULL, NULL, "the version"},

@@ -2,7 +2,7 @@
  *
  * On the loop: models.c (names and versions), change.c (load, switch, unload), all.c (the whole repository).
  * On the thread pool, without any access to the registry: load.c (from a bundle to a served model), scan.c (what
- * the repository folder holds). */
+ * the repository folder holds), check.c (both, for rlxd --check). */
 #ifndef RLX_DAEMON_MODELS_INSIDE_H
 #define RLX_DAEMON_MODELS_INSIDE_H
 

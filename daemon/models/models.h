@@ -110,6 +110,13 @@ rlx_status_t rlx_models_unload(rlx_models_t *models, const char *name, rlx_model
 void rlx_models_forget(rlx_models_t *models, rlx_served_t *served);
 bool rlx_models_busy(const rlx_models_t *models); /* something is loading or unloading */
 
+/* What a start would load, opened and verified, and closed again: the bundle `path` as `name`, or (NULL, NULL) the whole repository, with
+ * the store's folder. `checked` runs for each bundle, and for what keeps bundles from being found; `diag` NULL: it is good, else borrowed.
+ * Names and paths are borrowed. Blocking, any thread; serves and writes nothing, and needs no registry. */
+typedef void rlx_models_checked_fn_t(void *context, const char *name, const char *version, const char *path, const rlx_diag_t *diag);
+void rlx_models_check(const rlx_models_options_t *options, const char *name, const char *path, rlx_models_checked_fn_t *checked,
+                      void *context);
+
 /* `version` NULL or "": the one that serves. NOT_FOUND (with the names there are), or UNAVAILABLE while its first load runs. */
 rlx_status_t rlx_models_find(rlx_models_t *models, const char *name, const char *version, rlx_served_t **out_served, rlx_diag_t *diag);
 

@@ -1,5 +1,4 @@
-/* Sockets and TLS. OpenSSL reads and writes the socket itself, through a BIO of ours that raises no SIGPIPE: a library leaves signals
- * alone. */
+/* Sockets, plain or under TLS. */
 #include "rpc/client/link.h"
 
 #include "rpc/tls/context.h"
@@ -14,65 +13,11 @@
 
 #define GATHER_BYTES 16384 /* a TLS record */
 
-static int socket_bio_write(BIO *bio, const char *data, int bytes)
-{
-    ssize_t rc = send((int)(intptr_t)BIO_get_data(bio), data, (size_t)bytes, MSG_NOSIGNAL);
-
-    BIO_clear_retry_flags(bio);
-    if (rc < 0 && (errno == EAGAIN || errno == EINTR))
-        BIO_set_retry_write(bio);
-    return (int)rc;
-}
-
-static int socket_bio_read(BIO *bio, char *to, int bytes)
-{
-    ssize_t rc = recv((int)(intptr_t)BIO_get_data(bio), to, (size_t)bytes, 0);
-
-    BIO_clear_retry_flags(bio);
-    if (rc < 0 && (errno == EAGAIN || errno == EINTR))
-        BIO_set_retry_read(bio);
-    return (int)rc;
-}
-
-static long socket_bio_control(BIO *bio, int command, long number, void *pointer)
-{
-    (void)bio, (void)number, (void)pointer;
-    return command == BIO_CTRL_FLUSH;
-}
-
-/* One method table for the process; made by the first user, kept for ever. */
-static BIO_METHOD *socket_bio;
-static uv_once_t socket_bio_once = UV_ONCE_INIT;
-
-static void socket_bio_make(void)
-{
-    socket_bio = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "rlx socket");
-    if (socket_bio == NULL)
-        return;
-    BIO_meth_set_write(socket_bio, socket_bio_write);
-    BIO_meth_set_read(socket_bio, socket_bio_read);
-    BIO_meth_set_ctrl(socket_bio, socket_bio_control);
-}
-
-static bool link_bio_set(rlx_rpc_link_t *link)
-{
-    BIO *bio;
-
-    uv_once(&socket_bio_once, socket_bio_make);
-    bio = socket_bio != NULL ? BIO_new(socket_bio) : NULL;
-    if (bio == NULL)
-        return false;
-    BIO_set_data(bio, (void *)(intptr_t)link->fd);
-    BIO_set_init(bio, 1);
-    SSL_set_bio(link->ssl, bio, bio);
-    return true;
-}
-
 static bool link_tls_prepare(rlx_rpc_link_t *link, SSL_CTX *tls, const char *server_name)
 {
     link->gather = malloc(GATHER_BYTES);
     link->ssl = SSL_new(tls);
-    if (link->ssl == NULL || link->gather == NULL || !link_bio_set(link))
+    if (link->ssl == NULL || link->gather == NULL || !rlx_rpc_tls_socket(link->ssl, link->fd))
         return false;
     SSL_set_connect_state(link->ssl);
     return rlx_rpc_tls_client_expect(link->ssl, server_name);

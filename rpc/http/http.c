@@ -97,27 +97,6 @@ static void on_sweep(uv_timer_t *timer)
     }
 }
 
-/* A Unix socket of ours has a path; one end of a socketpair (TLS, from anywhere) has none. */
-static bool socket_has_path(int fd)
-{
-    struct sockaddr_storage own = {0};
-    socklen_t bytes = sizeof own;
-
-    return getsockname(fd, (struct sockaddr *)&own, &bytes) == 0 && bytes > sizeof own.ss_family;
-}
-
-static bool peer_is_local(int fd, const struct sockaddr_storage *address)
-{
-    const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
-    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
-
-    if (address->ss_family == AF_INET)
-        return (ntohl(v4->sin_addr.s_addr) >> 24) == 127;
-    if (address->ss_family != AF_INET6)
-        return address->ss_family == AF_UNIX && socket_has_path(fd);
-    return IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr) || (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr) && v6->sin6_addr.s6_addr[12] == 127);
-}
-
 static void on_connection(void *context, struct MHD_Connection *connection, void **socket_context, enum MHD_ConnectionNotificationCode code)
 {
     rlx_http_t *http = context;
@@ -165,7 +144,7 @@ static void connection_refuse(int fd)
     close(fd);
 }
 
-void rlx_http_adopt(rlx_http_t *http, int fd)
+void rlx_http_adopt(rlx_http_t *http, int fd, bool local)
 {
     struct sockaddr_storage address = {0};
     socklen_t bytes = sizeof address;
@@ -183,7 +162,7 @@ void rlx_http_adopt(rlx_http_t *http, int fd)
         return;
     }
     exchange->fd = fd;
-    exchange->local = peer_is_local(fd, &address);
+    exchange->local = local;
     http->counters.connections++;
     rlx_http_run(http);
 }

@@ -1,5 +1,5 @@
 /* HTTP/1.1 on the loop, by libmicrohttpd (external poll: its epoll descriptor is one handle of the loop). Connections come from
- * rpc/server/server.h, already accepted. Requests arrive whole: the body is collected up to body_bytes_max, then the handler runs; it may answer
+ * rpc/server/, already accepted. Requests arrive whole: the body is collected up to body_bytes_max, then the handler runs; it may answer
  * now or later (the connection is suspended meanwhile). Loop thread only.
  *
  * Bounds: body above the limit: 413 with both numbers; all bodies together above theirs: 503; headers above libmicrohttpd's pool: 431;
@@ -50,7 +50,8 @@ typedef struct rlx_http_counters {
 } rlx_http_counters_t;
 
 rlx_status_t rlx_http_create(const rlx_http_options_t *options, rlx_http_t **out_http, rlx_diag_t *diag);
-void rlx_http_adopt(rlx_http_t *http, int fd); /* moves `fd` */
+/* Moves `fd`. `local`: its client is on this machine. */
+void rlx_http_adopt(rlx_http_t *http, int fd, bool local);
 void rlx_http_drain(rlx_http_t *http);         /* answers close their connections, idle ones close */
 /* Tells `gone` for every exchange that is not answered, and waits for those answers; then `done`, and `http` is freed. */
 void rlx_http_close(rlx_http_t *http, void (*done)(void *context), void *context);
@@ -63,7 +64,7 @@ const char *rlx_http_query(const rlx_http_exchange_t *exchange, const char *name
 const char *rlx_http_header(const rlx_http_exchange_t *exchange, const char *name); /* any case; or NULL */
 const void *rlx_http_body(const rlx_http_exchange_t *exchange, size_t *out_bytes);  /* contiguous, 64-byte aligned */
 uint64_t rlx_http_begin_ns(const rlx_http_exchange_t *exchange); /* rlx_clock_ns() time when its request line had arrived */
-/* The client is on this machine (Unix socket; loopback, without TLS). */
+/* The client is on this machine. */
 bool rlx_http_is_local(const rlx_http_exchange_t *exchange);
 void rlx_http_set_context(rlx_http_exchange_t *exchange, void *context);
 void *rlx_http_context(const rlx_http_exchange_t *exchange);

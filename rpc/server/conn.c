@@ -35,7 +35,7 @@ static void on_handle_closed(uv_handle_t *handle)
     rlx_rpc_server_handle_closed(server);
 }
 
-void rlx_rpc_conn_open(rlx_rpc_server_t *server, int fd, const char peer[PEER_BYTES], bool unix_socket)
+void rlx_rpc_conn_open(rlx_rpc_server_t *server, int fd, const char peer[PEER_BYTES], bool unix_socket, bool local)
 {
     rlx_rpc_conn_t *conn = server->free_conns;
 
@@ -60,6 +60,7 @@ void rlx_rpc_conn_open(rlx_rpc_server_t *server, int fd, const char peer[PEER_BY
     server->handles += 2;
     conn->fd = fd;
     conn->unix_socket = unix_socket;
+    conn->local = local;
     conn->born_ns = conn->read_ns = conn->idle_ns = rlx_clock_ns();
     memcpy(conn->peer, peer, sizeof conn->peer);
     conn->next = server->conns;
@@ -119,7 +120,7 @@ void rlx_rpc_conn_detach(rlx_rpc_conn_t *conn)
 
     conn_remove(conn); /* takes the descriptor out of the loop; it stays open */
     server->counters.http_connections++;
-    server->options.http(server->options.http_context, fd);
+    server->options.http(server->options.http_context, fd, conn->local);
     rlx_rpc_server_tail(server);
 }
 

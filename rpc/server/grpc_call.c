@@ -190,6 +190,13 @@ void rlx_rpc_call_abort(rlx_rpc_call_t *call, rlx_error_code_t code, const char 
     method_closed(call); /* last: it may close the server */
 }
 
+void rlx_rpc_call_downgrade(rlx_rpc_call_t *call)
+{
+    call->aborted = call->finished = true;
+    failed(call, nghttp2_submit_rst_stream(call->conn->session, NGHTTP2_FLAG_NONE, call->stream, NGHTTP2_HTTP_1_1_REQUIRED));
+    rlx_rpc_conn_dirty(call->conn);
+}
+
 #define OVERDUE_MS 10
 
 /* An answer that is whole leaves in this turn, unless the peer does not take it: it gets that turn, since a reset would tell less. */

@@ -22,9 +22,12 @@ static bool headers_check(rlx_rpc_call_t *call)
                             call->header_bytes, limits->header_bytes_max);
     } else if (call->content != CONTENT_GRPC || !call->post) {
         counters->content_type_bad++;
-        rlx_rpc_call_answer(call, "415", RLX_INVALID_ARGUMENT,
-                            "over HTTP/2 this port speaks gRPC: POST with content-type application/grpc or application/grpc+proto; "
-                            "REST is served over HTTP/1.1");
+        if (call->conn->tls != NULL && call->conn->server->options.http != NULL)
+            rlx_rpc_call_downgrade(call); /* ALPN gave h2 to a browser, or to curl */
+        else
+            rlx_rpc_call_answer(call, "415", RLX_INVALID_ARGUMENT,
+                                "over HTTP/2 this port speaks gRPC: POST with content-type application/grpc or application/grpc+proto; "
+                                "REST is served over HTTP/1.1");
     } else if (!call->te) {
         rlx_rpc_call_refuse(call, RLX_E_REQUEST_MALFORMED,
                             "the header \"te: trailers\" is missing; a proxy on the way may not carry trailers");

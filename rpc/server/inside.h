@@ -149,6 +149,7 @@ struct rlx_rpc_conn {
     rlx_rpc_conn_state_t state;
     rlx_rpc_drain_t drain;
     bool dirty, doomed, unix_socket;
+    bool local;            /* the peer is on this machine */
     bool shaken;           /* the peer's SETTINGS came */
     bool headers_open;     /* a header block has begun and not ended */
     bool ping_out;         /* a keepalive PING is unanswered */
@@ -225,7 +226,8 @@ void rlx_rpc_listeners_close(rlx_rpc_server_t *server);
 void rlx_rpc_listen_again(uv_timer_t *timer);
 
 /* conn.c: the life of a connection */
-void rlx_rpc_conn_open(rlx_rpc_server_t *server, int fd, const char peer[PEER_BYTES], bool unix_socket); /* moves fd */
+/* Moves fd. A peer that is `local` and not `unix_socket` came over loopback. */
+void rlx_rpc_conn_open(rlx_rpc_server_t *server, int fd, const char peer[PEER_BYTES], bool unix_socket, bool local);
 void rlx_rpc_conn_close(rlx_rpc_conn_t *conn);                /* now, or when whoever is in nghttp2 leaves */
 void rlx_rpc_conn_detach(rlx_rpc_conn_t *conn);               /* gives its descriptor to options.http */
 void rlx_rpc_conn_begin(rlx_rpc_conn_t *conn);                /* HTTP/2 begins */
@@ -278,6 +280,8 @@ rlx_rpc_call_t *rlx_rpc_call_get(rlx_rpc_conn_t *conn, int32_t stream);
 void rlx_rpc_call_gone(rlx_rpc_call_t *call); /* its stream is closed: tells the method, drops output, gives the call back */
 /* Ends it from our side and tells the method at once: with trailers where no response has begun, else by RST_STREAM. */
 void rlx_rpc_call_abort(rlx_rpc_call_t *call, rlx_error_code_t code, const char *text);
+/* No call of gRPC: its client is asked to come again over HTTP/1.1, as browsers and curl do by themselves. Before any response. */
+void rlx_rpc_call_downgrade(rlx_rpc_call_t *call);
 void rlx_rpc_call_answer(rlx_rpc_call_t *call, const char *http_status, rlx_status_t status, const char *text);
 /* The same with the code and general fix of `code` around the text. */
 void rlx_rpc_call_refuse(rlx_rpc_call_t *call, rlx_error_code_t code, const char *format, ...) __attribute__((format(printf, 3, 4)));

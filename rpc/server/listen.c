@@ -95,6 +95,18 @@ static void peer_print(const struct sockaddr_storage *address, char out[PEER_BYT
     }
 }
 
+static bool peer_is_local(const struct sockaddr_storage *address)
+{
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
+
+    if (address->ss_family == AF_INET)
+        return (ntohl(v4->sin_addr.s_addr) >> 24) == 127;
+    if (address->ss_family != AF_INET6)
+        return address->ss_family == AF_UNIX;
+    return IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr) || (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr) && v6->sin6_addr.s6_addr[12] == 127);
+}
+
 static void accepted(rlx_rpc_listener_t *listener, int fd, const struct sockaddr_storage *address)
 {
     rlx_rpc_server_t *server = listener->server;
@@ -113,7 +125,7 @@ static void accepted(rlx_rpc_listener_t *listener, int fd, const struct sockaddr
         setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     }
     peer_print(address, peer);
-    rlx_rpc_conn_open(server, fd, peer, unix_socket);
+    rlx_rpc_conn_open(server, fd, peer, unix_socket, unix_socket || peer_is_local(address));
 }
 
 static void on_connections(uv_poll_t *poll, int status, int events)

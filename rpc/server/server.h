@@ -1,8 +1,9 @@
 /* The server: one port for gRPC and HTTP/1.1, over plain TCP, TLS or a Unix socket.
  *
- * The first bytes of a connection decide: the HTTP/2 preface stays here (nghttp2), anything else goes to the HTTP/1.1 server (rpc/http/http.h).
- * With TLS, ALPN decides. Everything runs on the loop's thread and nothing here blocks; callbacks may call any function of this header,
- * also from inside a callback. Every bound has an answer when it is reached, listed beside it.
+ * The first bytes of a connection decide: the HTTP/2 preface stays here (nghttp2), anything else goes to the HTTP/1.1 server (rpc/http/).
+ * With TLS, ALPN decides; a client that chose h2 and then asks for anything but gRPC is told to come by HTTP/1.1 (HTTP_1_1_REQUIRED).
+ * Everything runs on the loop's thread and nothing here blocks; callbacks may call any function of this header, also from inside a
+ * callback. Every bound has an answer when it is reached, listed beside it.
  *
  * Ownership: the server owns calls. A method's `closed` is the last callback of a call; the pointer is dead when it returns. */
 #ifndef RLX_RPC_SERVER_SERVER_H
@@ -65,7 +66,8 @@ extern const rlx_rpc_limits_t rlx_rpc_limits_default;
     X(deadlines, "calls past their deadline") X(h2_errors, "connections closed for HTTP/2 errors") X(reads, "read calls") \
     X(output_full, "calls refused: the peer does not read its answers") \
     X(writes, "write calls") X(read_bytes, "bytes read") X(write_bytes, "bytes written") \
-    X(http_connections, "connections handed to HTTP/1.1")
+    X(http_connections, "connections handed to HTTP/1.1") X(tls_reloads, "certificates, keys and client CA read again") \
+    X(tls_reload_failures, "TLS files that were refused when read again: new connections get the old ones")
 typedef struct rlx_rpc_counters {
 #define RLX_RPC_COUNTER(id, help) uint64_t id;
     RLX_RPC_COUNTERS(RLX_RPC_COUNTER)
@@ -80,8 +82,9 @@ typedef struct rlx_rpc_options {
     rlx_rpc_limits_t limits;
     const rlx_rpc_tls_t *tls;        /* NULL: plain */
     /* An HTTP/1.1 connection: `fd` is moved to the callee, nothing was read from it (peeked only). NULL: such peers are closed.
-     * Under TLS `fd` is one end of a socketpair that carries the decrypted bytes. */
-    void (*http)(void *http_context, int fd);
+     * Under TLS `fd` is one end of a socketpair that carries the decrypted bytes. `local`: the peer is on this machine (Unix socket or a
+     * loopback address). */
+    void (*http)(void *http_context, int fd, bool local);
     void *http_context;
 } rlx_rpc_options_t;
 
@@ -90,6 +93,9 @@ rlx_status_t rlx_rpc_server_create(const rlx_rpc_options_t *options, rlx_rpc_ser
 rlx_status_t rlx_rpc_server_listen(rlx_rpc_server_t *server, const char *host, int port, int *out_port, rlx_diag_t *diag);
 /* Listens on a Unix socket (gRPC and HTTP/1.1, no TLS); a stale socket file is replaced. */
 rlx_status_t rlx_rpc_server_listen_unix(rlx_rpc_server_t *server, const char *path, rlx_diag_t *diag);
+/* Reads the files, now and blocking: new connections get them, open ones keep what they have. Refused: nothing changes. Either way counted.
+ * Only for a server that was created with TLS. */
+rlx_status_t rlx_rpc_server_tls_reload(rlx_rpc_server_t *server, const rlx_rpc_tls_t *tls, rlx_diag_t *diag);
 /* Drain: listeners close; each connection gets GOAWAY (2^31-1), one round trip later GOAWAY (last stream), and closes after its last
  * call. New connections are refused by the closed listener. */
 void rlx_rpc_server_drain(rlx_rpc_server_t *server);

@@ -64,7 +64,7 @@ bool rlx_rpc_pump_begin(rlx_rpc_conn_t *conn)
     conn->tls->pump = pump;
     conn->state = CONN_PUMP;
     pump_interest(pump);
-    server->options.http(server->options.http_context, pair[1]);
+    server->options.http(server->options.http_context, pair[1], conn->local);
     return true;
 }
 

@@ -14,6 +14,8 @@ rlx_status_t rlx_rpc_tls_server_context(const rlx_rpc_tls_t *options, SSL_CTX **
 rlx_status_t rlx_rpc_tls_client_context(const rlx_rpc_client_tls_t *options, const char *protocol, SSL_CTX **out_context, rlx_diag_t *diag);
 /* Whom the server's certificate must name: a host or an address. NULL: anyone. */
 bool rlx_rpc_tls_client_expect(SSL *ssl, const char *server_name);
+/* Lets OpenSSL read and write the socket `fd` itself; it is borrowed. False: no memory. Any thread. */
+bool rlx_rpc_tls_socket(SSL *ssl, int fd);
 /* Why the handshake failed; empties OpenSSL's error queue. */
 rlx_status_t rlx_rpc_tls_client_refused(SSL *ssl, rlx_diag_t *diag);
 

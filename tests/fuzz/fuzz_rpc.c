@@ -95,9 +95,9 @@ static const rlx_rpc_method_t methods[] = {
     {.path = "/c", .open = hold_open, .data = on_data, .half_close = release_half_close, .closed = on_closed},
 };
 
-static void on_http(void *context, int fd)
+static void on_http(void *context, int fd, bool local)
 {
-    (void)context;
+    (void)context, (void)local;
     close(fd);
 }
 
@@ -146,7 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         server_start();
     if (bytes < 1 || bytes > 65536 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) != 0)
         return 0;
-    rlx_rpc_conn_open(server, pair[0], peer_name, false);
+    rlx_rpc_conn_open(server, pair[0], peer_name, false, false);
     if (data[0] & 1)
         feed(pair[1], preface, sizeof preface, SIZE_MAX); /* its NUL is the last byte of SETTINGS' stream id */
     if (data[0] & 2)

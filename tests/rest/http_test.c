@@ -59,7 +59,7 @@ static int client_open(rlx_test_service_t *service)
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
     setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-    rlx_http_adopt(service->http, pair[1]);
+    rlx_http_adopt(service->http, pair[1], false);
     return pair[0];
 }
 

@@ -73,10 +73,11 @@ static void on_readable(uv_poll_t *poll, int status, int events)
         exchange_end(exchange);
 }
 
-void test_http_adopt(void *loop, int fd)
+void test_http_adopt(void *loop, int fd, bool local)
 {
     exchange_t *exchange = calloc(1, sizeof *exchange);
 
+    (void)local;
     if (exchange == NULL) {
         close(fd);
         return;

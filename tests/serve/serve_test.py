@@ -459,7 +459,6 @@ def rlxctl_knows_every_command_in_three_forms(kit):
             expect(ctl(*words), 2, "RLX-1001")
         url = daemon.url
     expect(run(RLXCTL, "--url", url, "status"), 3, "RLX-1701")
-    expect(run(RLXCTL, "--url", "https://localhost:1", "status"), 2, "--unix")
     expect(run(RLXCTL, "--url", "nonsense://", "status"), 2, "RLX-1704")
 
 
