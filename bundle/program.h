@@ -19,8 +19,9 @@
 
 #define RLX_PROGRAM_MAGIC 0x47505852u /* "RXPG" */
 #define RLX_PROGRAM_MAJOR 1
-#define RLX_PROGRAM_MINOR 0
+#define RLX_PROGRAM_MINOR 1 /* 1: kernels listed with RLX_KERNEL_ROWS take row pointers */
 #define RLX_NO_INDEX 0xffffffffu
+#define RLX_BATCH_FREE 0xfffffffeu
 
 /* An int64 known now (slot == RLX_NO_INDEX) or when the plan is made. */
 typedef struct rlx_ref {
@@ -91,7 +92,7 @@ typedef struct rlx_program_value {
     uint32_t dims;   /* first of `rank` entries in refs: logical extents */
     uint32_t name;   /* offset into strings (inputs, outputs; else for diagnostics) */
     uint32_t region; /* where it is produced */
-    uint32_t batch_symbol; /* inputs and outputs: the independent symbol of axis 0, or RLX_NO_INDEX */
+    uint32_t batch_symbol; /* the independent symbol that counts rows of the storage; RLX_BATCH_FREE: the same for every batch; else NO_INDEX */
     rlx_ref_t offset;      /* CONST: byte offset in the constant segment. ARENA: byte offset in the region's arena. INPUT, OUTPUT: unused */
     rlx_ref_t bytes;       /* physical size, padding included */
     uint64_t digest[2];    /* CONST: XXH3-128, else zero */

@@ -303,7 +303,7 @@ static rlx_status_t check_value(check_t *c, uint64_t index)
         return BAD(c, "value %" PRIu64 ": constant outside its segment", index);
     if (value->kind == RLX_VALUE_INPUT && value->region != 0)
         return BAD(c, "value %" PRIu64 ": input outside region 0", index);
-    if (value->batch_symbol != RLX_NO_INDEX && value->batch_symbol >= symbols)
+    if (value->batch_symbol < RLX_BATCH_FREE && value->batch_symbol >= symbols)
         return BAD(c, "value %" PRIu64 ": batch symbol out of range", index);
     return RLX_OK;
 }

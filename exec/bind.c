@@ -26,16 +26,24 @@ static int64_t value_rows(const rlx_run_state_t *run, uint32_t id)
     return shape.rank > 0 ? shape.dims[0] : 1;
 }
 
+/* A place in a segment. An empty segment has no memory, yet its (empty) values are present: NULL would mean an absent operand. */
+static void *place_in(void *segment, int64_t offset)
+{
+    static _Alignas(64) char nothing[64];
+
+    return segment != NULL ? (char *)segment + offset : nothing;
+}
+
 static rlx_operand_t port_operand(const rlx_run_state_t *run, uint32_t id, const rlx_io_t *io)
 {
     rlx_operand_t operand = {.base = io->tensor.data, .rows = io->rows, .row_bytes = value_plan(run, id)->values[id].row_bytes};
 
     if (io->rows != NULL)
         operand.base = NULL;
-    if (io->rows != NULL && value_rows(run, id) == 1) {
-        operand.base = io->rows[0];
-        operand.rows = NULL;
-    }
+    if (io->rows != NULL && value_plan(run, id)->values[id].bytes == 0)
+        operand = (rlx_operand_t){.base = place_in(NULL, 0)}; /* rows of nothing may be NULL */
+    else if (io->rows != NULL && value_rows(run, id) == 1)
+        operand = (rlx_operand_t){.base = io->rows[0], .row_bytes = operand.row_bytes};
     return operand;
 }
 
@@ -113,14 +121,6 @@ rlx_status_t rlx_bind_measure(rlx_run_state_t *run, uint32_t region, int64_t *ou
     }
     *out_staging_bytes = total;
     return RLX_OK;
-}
-
-/* A place in a segment. An empty segment has no memory, yet its (empty) values are present: NULL would mean an absent operand. */
-static void *place_in(void *segment, int64_t offset)
-{
-    static _Alignas(64) char nothing[64];
-
-    return segment != NULL ? (char *)segment + offset : nothing;
 }
 
 /* Memory for an output that the caller left open, and its shape. */

@@ -5,13 +5,7 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
-
-static const uint8_t kernel_flags[RLX_K_END] = {
-#define RLX_KERNEL(id, number, flags) [number] = (flags),
-#include "kernels/kernel_list.h"
-#undef RLX_KERNEL
-    [RLX_K_NONE] = 0,
-};
+#include "exec/by_row.h"
 
 static void model_tables(rlx_model_t *model, const rlx_program_header_t *header)
 {
@@ -65,20 +59,6 @@ static rlx_status_t model_ports(rlx_model_t *model, rlx_diag_t *diag)
     return RLX_OK;
 }
 
-static void model_rows(rlx_model_t *model)
-{
-    for (uint32_t i = 0; i < model->n_values; i++)
-        model->rows_ok[i] = model->values[i].batch_symbol != RLX_NO_INDEX; /* else it may be seen with another outermost axis */
-    for (uint64_t s = 0; s < model->header->steps.count; s++) {
-        const rlx_program_step_t *step = &model->steps[s];
-
-        if (kernel_flags[step->kernel] & RLX_KERNEL_ROWS)
-            continue;
-        for (uint32_t i = 0; i < step->n_in + step->n_out; i++)
-            model->rows_ok[model->operands[step->operands + i]] = false;
-    }
-}
-
 static void model_destroy(rlx_model_t *model)
 {
     rlx_plan_cache_fini(&model->cache);
@@ -87,6 +67,7 @@ static void model_destroy(rlx_model_t *model)
         model->on_destroy(model->context);
     free(model->port);
     free(model->rows_ok);
+    free(model->by_row);
     free(model);
 }
 
@@ -105,7 +86,8 @@ rlx_status_t rlx_model_create(const void *program, const void *constants, const 
     status = rlx_plan_cache_init(&model->cache, model->header->symbols.count, diag);
     model->port = malloc((model->n_values + 1) * sizeof *model->port);
     model->rows_ok = malloc(model->n_values + 1);
-    if (model->port == NULL || model->rows_ok == NULL)
+    model->by_row = calloc(model->header->steps.count + 1, sizeof *model->by_row);
+    if (model->port == NULL || model->rows_ok == NULL || model->by_row == NULL)
         status = rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for a model");
     if (status == RLX_OK)
         status = model_kernels(model, kernels, diag);
@@ -115,7 +97,7 @@ rlx_status_t rlx_model_create(const void *program, const void *constants, const 
         model_destroy(model);
         return status;
     }
-    model_rows(model);
+    rlx_by_row_mark(model);
     *out_model = model;
     return RLX_OK;
 }

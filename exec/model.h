@@ -28,8 +28,11 @@ struct rlx_model {
     uint32_t n_values, n_regions;
     /* By value id: position in inputs or in outputs (first), or RLX_NO_INDEX. */
     uint32_t *port;
-    /* By value id: it has an independent axis 0, and every kernel that touches it takes row pointers. */
+    /* By value id: a graph input or output with an independent axis 0 whose rows may lie apart: no step needs a copy in one piece. */
     bool *rows_ok;
+    /* By step: where rows of an operand lie apart, it runs row by row (exec/by_row.h). */
+    bool *by_row;
+    uint32_t batch_symbol; /* the independent symbol, or RLX_NO_INDEX */
     rlx_plan_cache_t cache;
     rlx_arena_pool_t arenas;
     void (*on_destroy)(void *context);

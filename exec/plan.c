@@ -15,9 +15,9 @@
 #define BYTES_PER_NS 8
 
 /* One allocation: plan, slots, values, steps, params. */
-static rlx_plan_t *plan_alloc(const rlx_model_t *model, uint32_t region, size_t n_params)
+static rlx_plan_t *plan_alloc(const rlx_model_t *model, size_t n_steps, size_t n_params)
 {
-    size_t n_slots = model->header->n_slots, n_steps = model->regions[region].n_steps;
+    size_t n_slots = model->header->n_slots;
     size_t bytes = sizeof(rlx_plan_t) + n_slots * sizeof(int64_t) + model->n_values * sizeof(rlx_plan_value_t) +
                    n_steps * sizeof(rlx_plan_step_t) + n_params * sizeof(int64_t);
     rlx_plan_t *plan = calloc(1, bytes);
@@ -31,13 +31,14 @@ static rlx_plan_t *plan_alloc(const rlx_model_t *model, uint32_t region, size_t 
     return plan;
 }
 
-static size_t region_params(const rlx_model_t *model, const rlx_program_region_t *region)
+/* Steps of the region and their parameter words; those of a batch of one are counted too. */
+static void region_size(const rlx_model_t *model, const rlx_program_region_t *region, size_t *out_steps, size_t *out_params)
 {
-    size_t n = 0;
-
-    for (uint32_t i = 0; i < region->n_steps; i++)
-        n += model->steps[region->first_step + i].n_params;
-    return n;
+    *out_steps = *out_params = 0;
+    for (uint32_t i = region->first_step; i < region->first_step + region->n_steps; i++) {
+        *out_steps += model->by_row[i] ? 2 : 1;
+        *out_params += model->steps[i].n_params * (model->by_row[i] ? 2u : 1u);
+    }
 }
 
 static rlx_status_t value_fail(const rlx_model_t *model, uint32_t id, const char *what, rlx_diag_t *diag)
@@ -95,11 +96,10 @@ static uint64_t step_cost(const rlx_plan_t *plan, uint32_t step)
     return (uint64_t)(flops > bytes ? flops : bytes);
 }
 
-static rlx_status_t plan_step(rlx_plan_t *plan, uint32_t index, int64_t *params, rlx_diag_t *diag)
+static rlx_status_t plan_step(rlx_plan_t *plan, uint32_t index, int64_t *params, rlx_plan_step_t *out, rlx_diag_t *diag)
 {
     const rlx_model_t *model = plan->model;
     const rlx_program_step_t *step = &model->steps[index];
-    rlx_plan_step_t *out = &plan->steps[index - model->regions[plan->region].first_step];
 
     memcpy(params, model->params + step->params, step->n_params * sizeof *params);
     for (uint32_t i = 0; i < step->n_patches; i++)
@@ -119,21 +119,40 @@ static rlx_status_t plan_step(rlx_plan_t *plan, uint32_t index, int64_t *params,
     return RLX_OK;
 }
 
-static rlx_status_t plan_fill(rlx_plan_t *plan, rlx_diag_t *diag)
+/* Steps that may run row by row, as they are in a batch of one. Leaves numbers of that batch in the slots. */
+static rlx_status_t plan_rows(rlx_plan_t *plan, int64_t **params, rlx_diag_t *diag)
 {
     const rlx_model_t *model = plan->model;
     const rlx_program_region_t *region = &model->regions[plan->region];
-    int64_t *params = plan->params;
+    rlx_plan_step_t *steps = plan->steps + region->n_steps;
+    int64_t batch = plan->slots[model->batch_symbol], tiles;
 
+    plan->slots[model->batch_symbol] = 1;
     RLX_TRY(rlx_shape_code_run(model->code + region->code, region->n_code, model->strings, plan->slots, diag));
-    plan->arena_bytes = rlx_plan_ref(plan, &region->arena_bytes);
-    if (plan->arena_bytes < 0)
-        return rlx_fail(diag, RLX_E_PLAN_OVERFLOW, "the arena has a size below zero for these inputs");
-    for (uint32_t id = 0; id < model->n_values; id++)
-        if (model->values[id].region == plan->region && model->values[id].kind != RLX_VALUE_ABSENT)
-            RLX_TRY(plan_value(plan, id, diag));
     for (uint32_t i = 0; i < region->n_steps; i++) {
-        RLX_TRY(plan_step(plan, region->first_step + i, params, diag));
+        if (!model->by_row[region->first_step + i])
+            continue;
+        RLX_TRY(plan_step(plan, region->first_step + i, *params, steps, diag));
+        if (!rlx_size_mul(steps->tiles, batch, &tiles))
+            return rlx_fail(diag, RLX_E_PLAN_OVERFLOW, "step '%s' has more tiles than 64 bits can count for these inputs",
+                            model->strings + model->steps[region->first_step + i].name);
+        *params += model->steps[region->first_step + i].n_params;
+        plan->steps[i].row = steps++;
+    }
+    plan->slots[model->batch_symbol] = batch;
+    return RLX_OK;
+}
+
+static rlx_status_t plan_steps(rlx_plan_t *plan, int64_t *params, rlx_diag_t *diag)
+{
+    const rlx_model_t *model = plan->model;
+    const rlx_program_region_t *region = &model->regions[plan->region];
+
+    for (uint32_t i = 0; i < region->n_steps; i++) {
+        const rlx_plan_step_t *row = plan->steps[i].row;
+
+        RLX_TRY(plan_step(plan, region->first_step + i, params, &plan->steps[i], diag));
+        plan->steps[i].row = row;
         params += model->steps[region->first_step + i].n_params;
         if (__builtin_add_overflow(plan->cost_ns, plan->steps[i].cost_ns, &plan->cost_ns))
             plan->cost_ns = UINT64_MAX;
@@ -141,12 +160,33 @@ static rlx_status_t plan_fill(rlx_plan_t *plan, rlx_diag_t *diag)
     return RLX_OK;
 }
 
+static rlx_status_t plan_fill(rlx_plan_t *plan, rlx_diag_t *diag)
+{
+    const rlx_model_t *model = plan->model;
+    const rlx_program_region_t *region = &model->regions[plan->region];
+    int64_t *params = plan->params;
+
+    if (model->batch_symbol != RLX_NO_INDEX && plan->slots[model->batch_symbol] > 1)
+        RLX_TRY(plan_rows(plan, &params, diag));
+    RLX_TRY(rlx_shape_code_run(model->code + region->code, region->n_code, model->strings, plan->slots, diag));
+    plan->arena_bytes = rlx_plan_ref(plan, &region->arena_bytes);
+    if (plan->arena_bytes < 0)
+        return rlx_fail(diag, RLX_E_PLAN_OVERFLOW, "the arena has a size below zero for these inputs");
+    for (uint32_t id = 0; id < model->n_values; id++)
+        if (model->values[id].region == plan->region && model->values[id].kind != RLX_VALUE_ABSENT)
+            RLX_TRY(plan_value(plan, id, diag));
+    return plan_steps(plan, params, diag);
+}
+
 rlx_status_t rlx_plan_build(rlx_model_t *model, uint32_t region, const rlx_plan_t *before, const int64_t *symbols, rlx_plan_t **out_plan,
                             rlx_diag_t *diag)
 {
-    rlx_plan_t *plan = plan_alloc(model, region, region_params(model, &model->regions[region]));
+    size_t n_steps, n_params;
+    rlx_plan_t *plan;
     rlx_status_t status;
 
+    region_size(model, &model->regions[region], &n_steps, &n_params);
+    plan = plan_alloc(model, n_steps, n_params);
     if (plan == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for a plan");
     atomic_init(&plan->refs, 1);

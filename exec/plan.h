@@ -15,6 +15,7 @@ typedef struct rlx_plan_step {
     int64_t tiles;
     int64_t scratch_bytes;
     uint64_t cost_ns; /* on one thread, estimated */
+    const struct rlx_plan_step *row; /* the same step of a batch of one, where this one may run row by row; else NULL */
 } rlx_plan_step_t;
 
 /* Where a value of this region lies and what it is. */
@@ -30,7 +31,7 @@ struct rlx_plan {
     int64_t arena_bytes, scratch_bytes; /* scratch: largest of the steps, per worker, rounded to 64 */
     int64_t *slots;                     /* n_slots; the symbols first */
     rlx_plan_value_t *values;           /* by value id; filled for values of this region */
-    rlx_plan_step_t *steps;             /* of the region */
+    rlx_plan_step_t *steps;             /* of the region; then those of a batch of one */
     int64_t *params;
 };
 

@@ -10,6 +10,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "exec/by_row.h"
 #include "exec/symbols.h"
 
 #define ALIGN 64
@@ -93,19 +94,20 @@ static rlx_status_t kernel_fail(const rlx_run_state_t *run, const rlx_program_st
     return RLX_INVALID_ARGUMENT;
 }
 
-static bool step_is_small(const rlx_run_state_t *run, const rlx_plan_step_t *step)
+static bool step_is_small(const rlx_run_state_t *run, const rlx_plan_step_t *step, int64_t tiles)
 {
-    if (step->tiles == 1 || run_threads(run) == 1)
+    if (tiles == 1 || run_threads(run) == 1)
         return true;
     return step->cost_ns < (rlx_team_awake(run->team) ? ALONE_NS_AWAKE : ALONE_NS_ASLEEP);
 }
 
 /* Tells the watch of the step that has just ended. */
-static __attribute__((noinline)) void step_watch(const rlx_run_state_t *run, uint32_t region, uint32_t index, uint64_t begin_ns)
+static __attribute__((noinline)) void step_watch(const rlx_run_state_t *run, uint32_t region, uint32_t index, int64_t tiles,
+                                                 uint64_t begin_ns)
 {
     const rlx_run_watch_t *watch = run->stats->watch;
     const rlx_plan_step_t *planned = &run->plans[region]->steps[index - run->model->regions[region].first_step];
-    rlx_step_seen_t seen = {.plan = run->plans[region], .step = index, .tiles = planned->tiles, .begin_ns = begin_ns,
+    rlx_step_seen_t seen = {.plan = run->plans[region], .step = index, .tiles = tiles, .begin_ns = begin_ns,
                             .end_ns = rlx_clock_ns(), .cost_ns = planned->cost_ns, .parts = watch->parts, .n_parts = run_threads(run)};
 
     if (seen.tiles > 0)
@@ -133,30 +135,47 @@ static void step_alone(const rlx_team_job_t *job)
         job->parts[0] = (rlx_step_part_t){begin_ns, rlx_clock_ns(), job->tiles};
 }
 
-static void step_run(rlx_run_state_t *run, const rlx_plan_t *plan, uint32_t index)
+/* Makes the job one of rows, each its own tiles, with the operands' steps from row to row. */
+static void step_by_row(const rlx_plan_t *plan, const uint32_t *ids, rlx_operand_t *operands, const rlx_by_row_t *by_row,
+                        rlx_team_job_t *job)
+{
+    for (int i = 0; i < by_row->n_in + by_row->n_out; i++)
+        if (plan->model->values[ids[i]].batch_symbol != plan->model->batch_symbol)
+            operands[i].row_bytes = 0;
+    job->fn = rlx_by_row_run;
+    job->args.param = (const int64_t *)by_row;
+    job->tiles = by_row->step->tiles * plan->slots[plan->model->batch_symbol];
+}
+
+/* Returns how many tiles the step had. */
+static int64_t step_run(rlx_run_state_t *run, const rlx_plan_t *plan, uint32_t index)
 {
     const rlx_program_step_t *step = &run->model->steps[index];
     const rlx_plan_step_t *planned = &plan->steps[index - run->model->regions[plan->region].first_step];
+    const rlx_by_row_t by_row = {.step = planned->row, .n_in = (int)step->n_in, .n_out = (int)step->n_out};
     const uint32_t *ids = run->model->operands + step->operands;
     rlx_operand_t operands[2 * RLX_OPERAND_MAX];
     rlx_team_job_t job = {.fn = planned->fn, .tiles = planned->tiles, .scratch_stride = (size_t)plan->scratch_bytes,
                           .parts = step_parts(run)};
 
-    if (planned->tiles == 0)
-        return;
     for (uint32_t i = 0; i < step->n_in + step->n_out; i++)
         operands[i] = run->operands[ids[i]];
     job.args = (rlx_kernel_args_t){
         .in = operands,
         .out = operands + step->n_in,
         .param = planned->params,
-        .scratch = planned->scratch_bytes > 0 ? run->scratch : NULL,
+        .scratch = plan->scratch_bytes > 0 ? run->scratch : NULL,
         .error = &run->error,
     };
-    if (step_is_small(run, planned))
+    if (planned->row != NULL && rlx_by_row_wanted(operands, by_row.n_in + by_row.n_out))
+        step_by_row(plan, ids, operands, &by_row, &job);
+    if (job.tiles == 0)
+        return 0;
+    if (step_is_small(run, planned, job.tiles))
         step_alone(&job);
     else
         rlx_team_run(run->team, &job);
+    return job.tiles;
 }
 
 static rlx_status_t steps_run(rlx_run_state_t *run, uint32_t region)
@@ -167,16 +186,17 @@ static rlx_status_t steps_run(rlx_run_state_t *run, uint32_t region)
 
     for (uint32_t i = entry->first_step; i < entry->first_step + entry->n_steps; i++) {
         uint64_t start = step_ns != NULL || watched ? rlx_clock_ns() : 0;
+        int64_t tiles;
 
         if (run->cancel != NULL && atomic_load_explicit(run->cancel, memory_order_relaxed)) /* a hint: no data travels with it */
             return rlx_fail(run->diag, RLX_E_CANCELLED, "cancelled before step '%s'", run->model->strings + run->model->steps[i].name);
         if (run->stats != NULL && run->stats->step != NULL)
             atomic_store_explicit(run->stats->step, i, memory_order_relaxed); /* for onlookers: orders nothing */
-        step_run(run, run->plans[region], i);
+        tiles = step_run(run, run->plans[region], i);
         if (step_ns != NULL)
             step_ns[i] = rlx_clock_ns() - start;
         if (watched)
-            step_watch(run, region, i, start);
+            step_watch(run, region, i, tiles, start);
         if (__atomic_load_n(&run->error, __ATOMIC_RELAXED) != 0) /* ordered by the end of the job */
             return kernel_fail(run, &run->model->steps[i]);
     }

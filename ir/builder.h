@@ -49,6 +49,9 @@ rlx_status_t rlx_evaluate_op(rlx_graph_t *graph, rlx_op_t *op, void **out_data, 
 /* ir/memory_plan.c: byte offset of every arena value. offsets[id] is RLX_EXPR_NONE for values that are not in the arena. */
 rlx_status_t rlx_memory_plan(const rlx_builder_t *builder, rlx_expr_t *out_offsets, rlx_expr_t *out_arena_bytes, rlx_diag_t *diag);
 
+/* ir/batch_storage.c: batch_symbol of every storage (bundle/program.h), by value id; malloc'd, owned by the caller. */
+uint32_t *rlx_batch_storage(const rlx_builder_t *builder);
+
 /* ir/emit.c: the program blob and the constants. Both malloc'd, owned by the caller. */
 typedef struct rlx_emitted {
     void *program;

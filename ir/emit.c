@@ -27,6 +27,7 @@ typedef struct emitter {
     rlx_graph_t *graph;
     rlx_diag_t *diag;
     rlx_expr_t *offsets;   /* by graph value id */
+    uint32_t *batch;       /* by graph value id: rlx_batch_storage */
     uint32_t *value_index; /* graph value id -> program value id */
     uint32_t *slot_of;     /* expr -> slot */
     int n_exprs_cap;
@@ -198,23 +199,6 @@ static rlx_value_kind_t value_kind(const rlx_value_t *value)
     return value->is_input ? RLX_VALUE_INPUT : value->is_output ? RLX_VALUE_OUTPUT : value->data != NULL ? RLX_VALUE_CONST : RLX_VALUE_ARENA;
 }
 
-/* The independent symbol at axis 0 of a graph input or output. None where the value is also seen with another outermost axis: row pointers
- * would mean something else there. */
-static uint32_t batch_symbol(const emitter_t *em, const rlx_value_t *value)
-{
-    const rlx_expr_node_t *node = value->rank > 0 ? rlx_expr_node(em->graph->exprs, value->dims[0]) : NULL;
-
-    if ((!value->is_input && !value->is_output) || node == NULL || node->op != RLX_EXPR_SYMBOL || !em->graph->symbols[node->value].independent)
-        return RLX_NO_INDEX;
-    for (int i = 0; i < em->graph->n_values; ++i) {
-        const rlx_value_t *view = em->graph->values[i];
-
-        if (rlx_builder_root(em->builder, view) == value && (view->rank < 1 || view->dims[0] != value->dims[0]))
-            return RLX_NO_INDEX;
-    }
-    return (uint32_t)node->value;
-}
-
 static uint32_t value_id(emitter_t *em, const rlx_value_t *value)
 {
     rlx_program_value_t out = {.kind = RLX_VALUE_ABSENT, .dtype = RLX_F32, .batch_symbol = RLX_NO_INDEX,
@@ -234,7 +218,7 @@ static uint32_t value_id(emitter_t *em, const rlx_value_t *value)
     out.layout = value->layout;
     out.rank = (uint32_t)value->rank;
     out.name = add_string(em, value->name);
-    out.batch_symbol = batch_symbol(em, value);
+    out.batch_symbol = em->batch[value->id];
     out.bytes = make_ref(em, rlx_value_bytes(em->graph, value));
     out.dims = (uint32_t)(em->refs.size / sizeof(rlx_ref_t));
     for (int i = 0; i < value->rank; ++i) {
@@ -404,6 +388,7 @@ rlx_status_t rlx_emit_program(const rlx_builder_t *builder, rlx_emitted_t *out_e
     bytes_t *tables[] = {&em.symbols, &em.code,    &em.refs,    &em.values,    &em.inputs, &em.outputs, &em.steps,
                          &em.operands, &em.params, &em.patches, &em.fragments, &em.costs,  &em.strings, &em.regions};
 
+    em.batch = rlx_batch_storage(builder);
     em.offsets = malloc(((size_t)graph->n_values + 1) * sizeof *em.offsets);
     em.value_index = malloc(((size_t)graph->n_values + 1) * sizeof *em.value_index);
     RLX_ASSERT(em.offsets != NULL);
@@ -429,6 +414,7 @@ rlx_status_t rlx_emit_program(const rlx_builder_t *builder, rlx_emitted_t *out_e
     }
     for (size_t i = 0; i < sizeof tables / sizeof *tables; ++i)
         free(tables[i]->data);
+    free(em.batch);
     free(em.offsets);
     free(em.value_index);
     free(em.slot_of);

@@ -1,5 +1,6 @@
 /* strided_copy steps. Axes of extent 1 vanish and contiguous neighbours merge, as far as expressions prove it, so that inner runs are
- * long. */
+ * long. Where a side is a graph input or output whose rows a server may leave apart, the batch stays an axis of its own, axis 0. */
+#include "ir/builder.h"
 #include "ir/shape_common.h"
 #include "ir/strided.h"
 
@@ -80,6 +81,58 @@ static bool order_axes(const rlx_graph_t *graph, rlx_strided_t *s)
     return true;
 }
 
+static bool is_batched(const rlx_builder_t *builder, const rlx_value_t *value, rlx_expr_t dim)
+{
+    const rlx_graph_t *graph = builder->graph;
+    const rlx_expr_node_t *node = rlx_expr_node(graph->exprs, dim);
+
+    value = rlx_builder_root(builder, value);
+    return (value->is_input || value->is_output) && node->op == RLX_EXPR_SYMBOL && graph->symbols[node->value].independent;
+}
+
+static void drop_axis(rlx_strided_t *s, int axis)
+{
+    for (--s->n_axes; axis < s->n_axes; ++axis) {
+        s->dims[axis] = s->dims[axis + 1];
+        s->in_stride[axis] = s->in_stride[axis + 1];
+        s->out_stride[axis] = s->out_stride[axis + 1];
+    }
+}
+
+/* Takes the batch's axis out of `s`; false when there is none to keep apart. */
+static bool take_batch(const rlx_builder_t *builder, rlx_strided_t *s, const rlx_value_t *in, const rlx_value_t *out, rlx_strided_t *out_batch)
+{
+    for (int i = 0; i < s->n_axes; ++i) {
+        if (!is_batched(builder, in, s->dims[i]) && !is_batched(builder, out, s->dims[i]))
+            continue;
+        rlx_strided_init(builder->graph, out_batch);
+        rlx_strided_axis(out_batch, s->dims[i], s->in_stride[i], s->out_stride[i]);
+        drop_axis(s, i);
+        return true;
+    }
+    return false;
+}
+
+/* The axes as the kernel wants them: eight, right-aligned, the batch at axis 0. Returns whether the copy is a transpose; `s` has more than
+ * RLX_RANK_MAX axes where they do not fit. */
+static bool arrange_axes(const rlx_builder_t *builder, rlx_strided_t *s, const rlx_value_t *in, const rlx_value_t *out)
+{
+    const rlx_graph_t *graph = builder->graph;
+    rlx_strided_t batch, sorted = {.in_offset = s->in_offset, .out_offset = s->out_offset};
+    bool has_batch = take_batch(builder, s, in, out, &batch), is_plane;
+
+    merge_axes(graph, s);
+    is_plane = order_axes(graph, s);
+    if (has_batch)
+        rlx_strided_axis(&sorted, batch.dims[0], batch.in_stride[0], batch.out_stride[0]);
+    while (sorted.n_axes + s->n_axes < RLX_RANK_MAX)
+        rlx_strided_axis(&sorted, num(graph, 1), num(graph, 1), num(graph, 1));
+    for (int i = 0; i < s->n_axes; ++i)
+        rlx_strided_axis(&sorted, s->dims[i], s->in_stride[i], s->out_stride[i]);
+    *s = sorted;
+    return is_plane;
+}
+
 /* Rows of a tile: about TILE_BYTES, in whole cache lines for a transpose. */
 static rlx_expr_t rows_per_tile(const rlx_graph_t *graph, rlx_expr_t inner, int64_t chunk, int64_t size, bool is_plane)
 {
@@ -101,26 +154,20 @@ rlx_status_t rlx_strided_lower(rlx_builder_t *builder, const rlx_op_t *op, rlx_s
     rlx_expr_t size = num(graph, bytes), rows = num(graph, 1), inner = num(graph, 1), grain;
     bool is_plane;
 
-    merge_axes(graph, s);
-    is_plane = order_axes(graph, s);
+    is_plane = arrange_axes(builder, s, in, out);
     chunk = is_plane ? PLANE_COLUMNS : TILE_BYTES / bytes;
     if (s->n_axes > RLX_RANK_MAX)
         return rlx_shape_fail(diag, op, RLX_E_ONNX_OPERATOR, "needs more than %d independent axes", RLX_RANK_MAX);
     rlx_step_in(step, in);
     rlx_step_out(step, out);
     for (int i = 0; i < RLX_RANK_MAX; ++i) {
-        int axis = i - (RLX_RANK_MAX - s->n_axes);
-        rlx_expr_t dim = axis < 0 ? num(graph, 1) : s->dims[axis];
-
-        rlx_step_param(step, RLX_WORD(rlx_strided_copy_params_t, dims) + i, dim);
-        rlx_step_param(step, RLX_WORD(rlx_strided_copy_params_t, in_stride) + i,
-                       axis < 0 ? size : rlx_expr_mul(e, s->in_stride[axis], size));
-        rlx_step_param(step, RLX_WORD(rlx_strided_copy_params_t, out_stride) + i,
-                       axis < 0 ? size : rlx_expr_mul(e, s->out_stride[axis], size));
+        rlx_step_param(step, RLX_WORD(rlx_strided_copy_params_t, dims) + i, s->dims[i]);
+        rlx_step_param(step, RLX_WORD(rlx_strided_copy_params_t, in_stride) + i, rlx_expr_mul(e, s->in_stride[i], size));
+        rlx_step_param(step, RLX_WORD(rlx_strided_copy_params_t, out_stride) + i, rlx_expr_mul(e, s->out_stride[i], size));
         if (i + 1 < RLX_RANK_MAX)
-            rows = rlx_expr_mul(e, rows, dim);
+            rows = rlx_expr_mul(e, rows, s->dims[i]);
         else
-            inner = dim;
+            inner = s->dims[i];
     }
     grain = rows_per_tile(graph, inner, chunk, bytes, is_plane);
     rlx_step_param(step, RLX_WORD(rlx_strided_copy_params_t, in_offset), rlx_expr_mul(e, s->in_offset, size));

@@ -18,9 +18,11 @@
 #define RLX_OPERAND_MAX 24
 #define RLX_PARAM_MAX 512
 
-/* One operand. `base` is 64-byte aligned for arena values and constants; element-aligned for graph inputs and outputs.
- * When `rows` is not NULL the outermost dimension is an array of row pointers (requests batched without a copy) and `base` is NULL; only
- * kernels listed with RLX_KERNEL_ROWS ever see that, others get a contiguous copy. */
+/* One operand. `base` is 64-byte aligned for constants and arena values; element-aligned for graph inputs and outputs,
+ * and for rows.
+ * When `rows` is not NULL the outermost dimension is an array of row pointers (requests batched without a copy) and `base` is NULL. Only
+ * the first input and the first output of kernels listed with RLX_KERNEL_ROWS ever are; other kernels are called once per row, with the
+ * parameters of a batch of one, or get a contiguous copy (exec/by_row.h). */
 typedef struct rlx_operand {
     void *base;
     void *const *rows;
@@ -53,7 +55,8 @@ static inline void rlx_kernel_error(const rlx_kernel_args_t *args, uint32_t bits
 
 /* Flags in kernels/kernel_list.h. */
 enum {
-    RLX_KERNEL_ROWS = 1u << 0, /* accepts row pointers for operands */
+    RLX_KERNEL_ROWS = 1u << 0,  /* accepts row pointers for its first input and its first output */
+    RLX_KERNEL_JOINT = 1u << 1, /* reads its weights once for many rows: a copy of the rows costs less than a call for each */
 };
 
 /* Kernels: RLX_KERNEL(id, number, flags). Symbol rlx_kernel_<id>; params struct rlx_<id>_params_t. Numbers stand in bundles: never reused. */

@@ -54,9 +54,9 @@ static int64_t panel_blocks(int64_t rows)
 typedef struct gemm_run {
     const rlx_kernel_args_t *args;
     const rlx_gemm_params_t *p;
-    const float *a, *b, *bias;
-    float *c;
-    int64_t c_at;                 /* element index of c in the output */
+    const float *a, *b, *bias;    /* a NULL: its rows lie apart, as row pointers */
+    float *c;                     /* NULL: likewise */
+    int64_t a_at, c_at;           /* element index of a and c in their tensors */
     float *a_pack, *b_pack;       /* scratch; a_pack NULL: A is read in place */
     int64_t rows, n_begin, n_end; /* n in blocks of 16 */
     int64_t panel;
@@ -68,41 +68,80 @@ typedef struct gemm_panel {
     int64_t blocks, n, cols; /* first column, columns that exist */
 } gemm_panel_t;
 
-/* Rows [row, row + rows) where C cannot take whole vectors: past the last column, or columns apart. */
-static __attribute__((noinline)) void panel_rows_edge(const gemm_run_t *run, const gemm_panel_t *panel, gemm_tile_t tile, int64_t rows)
+/* Element `at` of a tensor that may be row pointers. */
+static float *element(const rlx_operand_t *operand, int64_t at)
+{
+    int64_t row = operand->row_bytes / (int64_t)sizeof(float);
+
+    return operand->rows ? (float *)operand->rows[at / row] + at % row : (float *)operand->base + at;
+}
+
+/* Elements [from, to] of a tensor that lies in one piece, or in one row of the batch: where it begins; else NULL. */
+static float *piece(const rlx_operand_t *operand, int64_t from, int64_t to)
+{
+    int64_t row = operand->row_bytes / (int64_t)sizeof(float);
+
+    return operand->rows && from / row != to / row ? NULL : element(operand, from);
+}
+
+static float *run_c(const gemm_run_t *run, int64_t row, int64_t n)
+{
+    int64_t at = row * run->p->shape.c_row + n * run->p->shape.c_col;
+
+    return run->c ? run->c + at : element(&run->args->out[0], run->c_at + at);
+}
+
+/* `rows` rows of C from `row` on, to or from `edge`. */
+static void edge_move(const gemm_run_t *run, const gemm_panel_t *panel, int64_t row, int64_t rows, float *edge, bool store)
+{
+    int64_t c_col = run->p->shape.c_col;
+    int64_t near = run->c || c_col == 1 ? panel->cols : 1; /* columns that are c_col apart for sure */
+
+    for (int64_t r = 0; r < rows; r++, edge += panel->blocks * 16)
+        for (int64_t first = 0; first < panel->cols; first += near) {
+            float *c = run_c(run, row + r, panel->n + first);
+
+            for (int64_t j = 0; j < near; j++)
+                if (store)
+                    c[j * c_col] = edge[first + j];
+                else
+                    edge[first + j] = c[j * c_col];
+        }
+}
+
+/* Rows [row, row + rows) where C cannot take whole vectors: past the last column, columns apart, or rows anywhere. */
+static __attribute__((noinline)) void panel_rows_edge(
+    const gemm_run_t *run, const gemm_panel_t *panel, gemm_tile_t tile, int64_t row, int64_t rows)
 {
     float edge[GEMM_ROWS * 16 * RLX_GEMM_PANEL];
-    int64_t width = panel->blocks * 16, c_row = run->p->shape.c_row, c_col = run->p->shape.c_col;
-    float *c = tile.c;
 
-    if (!tile.init)
-        for (int64_t r = 0; r < rows; r++)
-            for (int64_t j = 0; j < width; j++)
-                edge[r * width + j] = j < panel->cols ? c[r * c_row + j * c_col] : 0;
+    if (!tile.init) {
+        memset(edge, 0, (size_t)(rows * panel->blocks * 16) * sizeof *edge);
+        edge_move(run, panel, row, rows, edge, false);
+    }
     tile.c = edge;
-    tile.ldc = width;
+    tile.ldc = panel->blocks * 16;
     tile_run(rows, panel->blocks, &tile);
-    for (int64_t r = 0; r < rows; r++)
-        for (int64_t j = 0; j < panel->cols; j++)
-            c[r * c_row + j * c_col] = edge[r * width + j];
+    edge_move(run, panel, row, rows, edge, true);
 }
 
 static void panel_run(const gemm_run_t *run, const gemm_panel_t *panel)
 {
     const rlx_matmul_shape_t *shape = &run->p->shape;
-    bool whole = panel->cols == panel->blocks * 16 && shape->c_col == 1;
+    bool whole = run->c && panel->cols == panel->blocks * 16 && shape->c_col == 1;
     int64_t tiles = (run->rows + GEMM_ROWS - 1) / GEMM_ROWS;
     int64_t few = run->rows / tiles, more = run->rows % tiles;
     gemm_tile_t tile = panel->tile;
 
-    for (int64_t t = 0; t < tiles; t++) {
-        int64_t rows = few + (t < more);
-        if (whole)
+    for (int64_t t = 0, row = 0, rows; t < tiles; t++, row += rows) {
+        rows = few + (t < more);
+        if (whole) {
+            tile.c = run_c(run, row, panel->n);
             tile_run(rows, panel->blocks, &tile);
-        else
-            panel_rows_edge(run, panel, tile, rows);
+        } else {
+            panel_rows_edge(run, panel, tile, row, rows);
+        }
         tile.a += rows * tile.lda;
-        tile.c += rows * shape->c_row;
         tile.prefetch += tile.prefetch_step * (tile.k / 4);
     }
 }
@@ -153,7 +192,7 @@ static void epilogue_run(const gemm_run_t *run, int64_t begin, int64_t end)
     for (int64_t row = 0; row < run->rows; row++)
         for (int64_t n = begin; n < end; n += width) {
             int64_t at = row * shape->c_row + n * shape->c_col;
-            rlx_epilogue_apply(&run->p->epilogue, run->args, run->c + at, width, run->c_at + at);
+            rlx_epilogue_apply(&run->p->epilogue, run->args, run_c(run, row, n), width, run->c_at + at);
         }
 }
 
@@ -173,7 +212,6 @@ static void chunk_run(const gemm_run_t *run, int64_t k0, int64_t k)
             .lda = run->a_pack ? RLX_GEMM_LDA : shape->a_row,
             .b = run->b + (n * shape->k + k0) * 16,
             .ldb = shape->k * 16,
-            .c = run->c + panel.n * shape->c_col,
             .ldc = shape->c_row,
             .k = k};
         panel.tile.init = k0 == 0 ? panel_init(run, &panel, init) : NULL;
@@ -190,15 +228,28 @@ static void chunk_run(const gemm_run_t *run, int64_t k0, int64_t k)
     }
 }
 
-/* A is copied when its columns are not adjacent, or when rows are so far apart that a tile's rows fall into one cache set and the copy is
- * paid back by enough columns. */
+/* A is copied when its columns are not adjacent, when its rows are anywhere, or when they are so far apart that a tile's rows fall into one
+ * cache set and the copy is paid back by enough columns. */
 static bool run_packs_a(const gemm_run_t *run)
 {
     const rlx_matmul_shape_t *shape = &run->p->shape;
 
-    if (shape->a_col != 1)
+    if (shape->a_col != 1 || !run->a)
         return true;
     return run->rows > 3 && shape->a_row % 512 == 0 && run->n_end - run->n_begin >= 8;
+}
+
+static void run_pack_a(const gemm_run_t *run, int64_t k0, int64_t k)
+{
+    const rlx_matmul_shape_t *shape = &run->p->shape;
+
+    if (run->a) {
+        gemm_pack_a(run->a_pack, run->a + k0 * shape->a_col, run->rows, k, shape->a_row, shape->a_col);
+        return;
+    }
+    for (int64_t r = 0; r < run->rows; r++)
+        gemm_pack_a(run->a_pack + r * RLX_GEMM_LDA, element(&run->args->in[0], run->a_at + r * shape->a_row) + k0 * shape->a_col, 1, k,
+            shape->a_row, shape->a_col);
 }
 
 static void run_go(gemm_run_t *run)
@@ -217,7 +268,7 @@ static void run_go(gemm_run_t *run)
     do {
         int64_t k = shape->k - k0 < depth ? shape->k - k0 : depth;
         if (pack)
-            gemm_pack_a(run->a_pack, run->a + k0 * shape->a_col, run->rows, k, shape->a_row, shape->a_col);
+            run_pack_a(run, k0, k);
         chunk_run(run, k0, k);
         k0 += k;
     } while (k0 < shape->k);
@@ -238,10 +289,11 @@ static void run_place(const rlx_kernel_args_t *args, gemm_run_t *run, int64_t ba
         c += at * shape->c_batch[i];
     }
     run->rows = end - begin;
-    run->a = (const float *)args->in[0].base + a;
+    run->a = piece(&args->in[0], a, a + (run->rows - 1) * shape->a_row);
     run->b = (const float *)args->in[1].base + b;
     run->bias = args->in[2].base;
-    run->c = (float *)args->out[0].base + c;
+    run->c = piece(&args->out[0], c, c + (run->rows - 1) * shape->c_row + (shape->n - 1) * shape->c_col);
+    run->a_at = a;
     run->c_at = c;
     run->a_pack = args->scratch;
     run->b_pack = run->a_pack + RLX_GEMM_ROWS * RLX_GEMM_LDA;

@@ -61,13 +61,21 @@ static void copy_plane(char *to, const char *from, const rlx_strided_copy_params
         }
 }
 
+/* Where index `at` of axes 0 to 6 begins. Axes before `lead` have extent 1. */
+static char *copy_place(const rlx_operand_t *side, const int64_t *at, const int64_t *stride, int lead)
+{
+    char *base = side->rows != NULL ? side->rows[at[0]] : side->base;
+
+    lead += side->rows != NULL && lead == 0; /* axis 0 is the batch */
+    return base + rlx_index_dot(at + lead, stride + lead, 7 - lead);
+}
+
 /* Rows [row, end) and `columns` elements from `first` on. */
 static void copy_rows(const rlx_kernel_args_t *args, const rlx_strided_copy_params_t *p, int64_t row, int64_t end, int64_t first,
                       int64_t columns)
 {
     int is_plane = p->in_stride[7] != p->bytes && p->in_stride[6] == p->bytes;
-    char *out = (char *)args->out[0].base + p->out_offset + first * p->out_stride[7];
-    const char *in = (const char *)args->in[0].base + p->in_offset + first * p->in_stride[7];
+    int64_t out = p->out_offset + first * p->out_stride[7], in = p->in_offset + first * p->in_stride[7];
     int64_t at[8];
     int lead = 0;
 
@@ -76,8 +84,8 @@ static void copy_rows(const rlx_kernel_args_t *args, const rlx_strided_copy_para
     rlx_index_unravel(row, p->dims, 7, at);
     while (row < end) {
         int64_t count = least(p->dims[6] - at[6], end - row);
-        char *to = out + rlx_index_dot(at + lead, p->out_stride + lead, 7 - lead);
-        const char *from = in + rlx_index_dot(at + lead, p->in_stride + lead, 7 - lead);
+        char *to = copy_place(&args->out[0], at, p->out_stride, lead) + out;
+        const char *from = copy_place(&args->in[0], at, p->in_stride, lead) + in;
 
         if (is_plane)
             copy_plane(to, from, p, count, columns);

@@ -12,7 +12,7 @@ typedef struct rlx_copy_params {
 /* strided_copy: out[out_offset + i.out_stride] = in[in_offset + i.in_stride] for every i in dims, right-aligned in 8. Strides and offsets in
  * bytes; input strides may be zero or negative. Serves transpose, expand, slice, concat, split, depth_to_space. A row is one index of
  * dims[0..6]. Tile: `grain` rows times `chunk` elements of dims[7]; the chunks of a row follow each other. Axis 6 is the one contiguous in
- * the input where axis 7 is not (a transpose). */
+ * the input where axis 7 is not (a transpose). Row pointers (RLX_KERNEL_ROWS) are by index of axis 0. */
 typedef struct rlx_strided_copy_params {
     int64_t dims[8], in_stride[8], out_stride[8];
     int64_t in_offset, out_offset, bytes, grain, chunk;

@@ -98,6 +98,7 @@ static void broken_references_are_refused(void **state)
     REFUSED(TABLE(rlx_program_symbol_t, symbols)->value = 2, "source does not fit");
     REFUSED(TABLE(rlx_program_region_t, regions)->n_steps = 1, "outside every region");
     REFUSED(TABLE(uint32_t, outputs)[0] = 4, "no row-major value");
+    REFUSED(TABLE(rlx_program_value_t, values)[0].batch_symbol = RLX_BATCH_FREE - 1, "batch symbol out of range");
 }
 
 static void another_version_is_named(void **state)
@@ -106,6 +107,7 @@ static void another_version_is_named(void **state)
 
     (void)state;
     HEADER->major = 2;
+    HEADER->minor = 0;
     assert_refused(rlx_program_check(pb.blob, size, 64, &diag), RLX_E_BUNDLE_VERSION, "version 2.0");
 }
 

@@ -86,6 +86,14 @@ KERNEL(row_add)
     }
 }
 
+KERNEL(add_each)
+{
+    const int32_t *a = args->in[0].base, *b = args->in[1].base;
+    int32_t *out = args->out[0].base;
+
+    EACH_TILE(i) out[i] = a[i] + b[i % args->param[0]];
+}
+
 void tk_table(rlx_kernel_table_t *out_table)
 {
     memset(out_table, 0, sizeof *out_table);
@@ -99,4 +107,5 @@ void tk_table(rlx_kernel_table_t *out_table)
     out_table->entry[TK_IOTA] = iota;
     out_table->entry[TK_DENORMAL] = denormal;
     out_table->entry[TK_ROW_ADD] = row_add;
+    out_table->entry[TK_ADD_EACH] = add_each;
 }

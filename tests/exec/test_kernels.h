@@ -14,6 +14,7 @@ enum {
     TK_IOTA = 246,     /* out[i] = i; i32 */
     TK_DENORMAL = 247, /* out[i] = in[i] * 0.5f: shows whether denormals are kept; f32 */
     TK_ROW_ADD = 248,  /* tile = a row of param[0] f32: out = in + 1, through rlx_operand_row */
+    TK_ADD_EACH = 249, /* out[i] = a[i] + b[i % param[0]]; i32 */
 };
 
 void tk_table(rlx_kernel_table_t *out_table);

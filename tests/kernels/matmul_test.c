@@ -110,6 +110,86 @@ static void gemm_has_the_bits_of_matmul_plain(void **state)
     }
 }
 
+/* Rows of a batch, apart and in any order, each with a guard behind it. `data`: `n` rows of `width` floats, or NULL. */
+typedef struct apart {
+    float *memory;
+    void *rows[64];
+    int64_t n, width;
+} apart_t;
+
+static apart_t apart_make(int64_t n, int64_t width, const float *data)
+{
+    apart_t apart = {.memory = kernel_floats(n * (width + 1)), .n = n, .width = width};
+
+    memset(apart.memory, 0x55, (size_t)(n * (width + 1)) * 4);
+    for (int64_t i = 0; i < n; i++) {
+        apart.rows[i] = apart.memory + (i * 7 + 3) % n * (width + 1);
+        if (data)
+            memcpy(apart.rows[i], data + i * width, (size_t)width * 4);
+    }
+    return apart;
+}
+
+static rlx_operand_t apart_operand(const apart_t *apart) { return (rlx_operand_t){.rows = apart->rows, .row_bytes = apart->width * 4}; }
+
+static void apart_check(const apart_t *apart, const float *expected)
+{
+    static const uint32_t guard = 0x55555555;
+
+    for (int64_t i = 0; i < apart->n; i++) {
+        assert_memory_equal(apart->rows[i], expected + i * apart->width, (size_t)apart->width * 4);
+        assert_memory_equal((float *)apart->rows[i] + apart->width, &guard, 4);
+    }
+}
+
+/* `batch` rows of `m` x `k` against one `k` x `n`: as one product of batch * m rows, or with the batch as an axis of its own, where the
+ * result may be transposed. */
+static void gemm_rows_once(void)
+{
+    static const int64_t batches[] = {2, 3, 5, 11, 16, 33};
+    int64_t batch = batches[kernel_random(6)], m = kernel_random(2) ? 1 : 1 + kernel_random(40), n = 1 + kernel_random(80);
+    int64_t k = kernel_random(3) ? 1 + kernel_random(60) : 380 + kernel_random(500);
+    bool joined = kernel_random(2), turned = !joined && kernel_random(2), rows_in = kernel_random(4), rows_out = kernel_random(4);
+    rlx_gemm_params_t p = {.packed = 1, .n_tile = 1 + kernel_random(4),
+        .shape = {.m = joined ? batch * m : m, .n = n, .k = k, .batch = {1, 1, 1, 1, 1, joined ? 1 : batch}, .a_row = k, .a_col = 1,
+            .b_row = n, .b_col = 1, .c_row = turned ? 1 : n, .c_col = turned ? m : 1, .a_batch[5] = m * k, .c_batch[5] = m * n},
+        .epilogue = {.n_steps = 1, .step = {{.kind = RLX_MAP_relu, .operand = -1}}}};
+    float *a = kernel_floats(batch * m * k), *b = kernel_floats(k * n), *bias = kernel_floats(n), *packed = pack(b, k, n);
+    float *expected = kernel_floats(batch * m * n), *c = kernel_floats(batch * m * n);
+    rlx_operand_t in[3] = {{.base = a}, {.base = packed}, {.base = bias}}, out;
+    int64_t tiles;
+
+    p.m_blocks = (p.shape.m + RLX_GEMM_ROWS - 1) / RLX_GEMM_ROWS;
+    tiles = p.shape.batch[5] * p.m_blocks * (((n + 15) / 16 + p.n_tile - 1) / p.n_tile);
+    kernel_run(&builds[0], RLX_K_gemm, in, &(rlx_operand_t){.base = expected}, &p, tiles, RLX_GEMM_SCRATCH);
+    for (int i = 0; i < n_builds; i++) {
+        apart_t from = apart_make(batch, m * k, a), to = apart_make(batch, m * n, NULL);
+
+        in[0] = rows_in ? apart_operand(&from) : (rlx_operand_t){.base = a};
+        out = rows_out ? apart_operand(&to) : (rlx_operand_t){.base = c};
+        kernel_run(&builds[i], RLX_K_gemm, in, &out, &p, tiles, RLX_GEMM_SCRATCH);
+        if (rows_out)
+            apart_check(&to, expected);
+        else
+            assert_memory_equal(c, expected, (size_t)(batch * m * n) * 4);
+        free(from.memory);
+        free(to.memory);
+    }
+    free(a);
+    free(b);
+    free(bias);
+    free(packed);
+    free(expected);
+    free(c);
+}
+
+static void gemm_follows_row_pointers(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 150; i++)
+        gemm_rows_once();
+}
+
 static void the_epilogue_sees_final_sums(void **state)
 {
     enum { M = 20, N = 700, K = 400 };
@@ -212,6 +292,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gemm_has_the_bits_of_matmul_plain),
+        cmocka_unit_test(gemm_follows_row_pointers),
         cmocka_unit_test(the_epilogue_sees_final_sums),
         cmocka_unit_test(integers_wrap),
         cmocka_unit_test(half_rounds_once),

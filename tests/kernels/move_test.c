@@ -87,6 +87,60 @@ static void a_strided_copy_reads_any_order_of_axes(void **state)
         strided_once();
 }
 
+/* Rows of `bytes` bytes in reverse order, each with a guard behind it; from `data` unless NULL. */
+#define GUARD "ZZZZZZZZ"
+static uint8_t *rows_make(void **rows, int64_t n, int64_t bytes, const uint8_t *data)
+{
+    uint8_t *memory = bytes_make(n * (bytes + 8));
+
+    memset(memory, GUARD[0], (size_t)(n * (bytes + 8)));
+    for (int64_t i = 0; i < n; i++) {
+        rows[i] = memory + (n - 1 - i) * (bytes + 8);
+        if (data)
+            memcpy(rows[i], data + i * bytes, (size_t)bytes);
+    }
+    return memory;
+}
+
+/* [n][a][b] to or from one of [n][b][a], [a][n][b], [a][b][n]; the rows of the first lie apart, and are axis 0 of the walk. */
+static void strided_rows_once(bool rows_out)
+{
+    int64_t n = 2 + kernel_random(5), a = 1 + kernel_random(20), b = 1 + kernel_random(40), bytes = (int64_t)1 << kernel_random(4);
+    int64_t row = a * b * bytes, kind = kernel_random(3);
+    const int64_t other[3][3] = {{a * b, 1, a}, {b, n * b, 1}, {1, n * b, n}}; /* strides of n, a, b */
+    rlx_strided_copy_params_t p = {
+        .dims = {n, 1, 1, 1, 1, 1, a, b}, .bytes = bytes, .grain = 1 + kernel_random(9), .chunk = 1 + kernel_random(50)};
+    int64_t tiles = (n * a + p.grain - 1) / p.grain * ((b + p.chunk - 1) / p.chunk);
+    int64_t *mine = rows_out ? p.out_stride : p.in_stride, *its = rows_out ? p.in_stride : p.out_stride;
+    uint8_t *from = bytes_make(n * row), *want = bytes_make(n * row), *got = bytes_make(n * row);
+    void *rows[8];
+
+    mine[0] = row, mine[6] = b * bytes, mine[7] = bytes;
+    its[0] = other[kind][0] * bytes, its[6] = other[kind][1] * bytes, its[7] = other[kind][2] * bytes;
+    kernel_run(&builds[0], RLX_K_strided_copy, &(rlx_operand_t){.base = from}, &(rlx_operand_t){.base = want}, &p, tiles, 0);
+    for (int k = 0; k < n_builds; k++) {
+        uint8_t *memory = rows_make(rows, n, row, rows_out ? NULL : from);
+        rlx_operand_t apart = {.rows = rows, .row_bytes = row}, in = {.base = from}, out = {.base = got};
+
+        kernel_run(&builds[k], RLX_K_strided_copy, rows_out ? &in : &apart, rows_out ? &apart : &out, &p, tiles, 0);
+        for (int64_t i = 0; i < n; i++) {
+            assert_memory_equal(rows_out ? rows[i] : got + i * row, want + i * row, (size_t)row);
+            assert_memory_equal((uint8_t *)rows[i] + row, GUARD, 8);
+        }
+        free(memory);
+    }
+    free(from);
+    free(want);
+    free(got);
+}
+
+static void a_strided_copy_follows_row_pointers(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 200; i++)
+        strided_rows_once(i % 2);
+}
+
 static void reorder_once(void)
 {
     rlx_to_c16_params_t p = {.n = 1 + kernel_random(3), .channels = 1 + kernel_random(50), .spatial = kernel_random(70)};
@@ -123,6 +177,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_strided_copy_reads_any_order_of_axes),
+        cmocka_unit_test(a_strided_copy_follows_row_pointers),
         cmocka_unit_test(blocks_of_channels_go_there_and_back),
     };
 
