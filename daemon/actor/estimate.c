@@ -3,6 +3,7 @@
 #include "daemon/actor/estimate.h"
 
 #define POINT 16
+#define TINY_SAMPLES 8 /* the first runs touch cold memory */
 #define RATIO_MIN (1ull << 4)
 #define RATIO_MAX (1ull << 32)
 
@@ -38,6 +39,11 @@ uint64_t actor_estimate_alone(const actor_model_t *model, uint64_t cost_ns, uint
     uint64_t team_ns = model->team.samples == 0 ? one_ns / workers : scale(cost_ns, model->team.ratio);
 
     return team_ns < one_ns ? team_ns : one_ns;
+}
+
+bool actor_estimate_tiny(const actor_model_t *model, uint64_t cost_ns)
+{
+    return model->one.samples >= TINY_SAMPLES && actor_estimate_safe(model, cost_ns) < RLX_ACTOR_TINY_NS;
 }
 
 static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)

@@ -72,6 +72,7 @@ void actor_run_start(rlx_actor_t *actor, uint32_t first, uint64_t now_ns)
     effect->n = run->n;
     effect->alone = run->alone;
     effect->brief = run->brief && actor_run_all_brief(actor, now_ns);
+    effect->tiny = run->n == 1 && actor_estimate_tiny(&actor->models[model], run->cost_ns);
     memcpy(effect->requests, run->requests, run->n * sizeof *run->requests);
 }
 

@@ -24,7 +24,7 @@ rlx_actor_effect_t *actor_emit(rlx_actor_t *actor, rlx_actor_effect_kind_t kind)
     effect->kind = kind;
     effect->request = effect->model = effect->run = RLX_ACTOR_NONE;
     effect->n = 0;
-    effect->alone = effect->brief = false;
+    effect->alone = effect->brief = effect->tiny = false;
     effect->refusal = RLX_REFUSAL_NONE;
     effect->wait_ns = effect->at_ns = effect->expected_ns = 0;
     return effect;

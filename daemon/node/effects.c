@@ -22,6 +22,7 @@ static void run_start(rlx_node_t *node, const rlx_actor_effect_t *effect)
     job->n_slots = (int)effect->n;
     job->alone = effect->alone;
     job->brief = effect->brief;
+    job->tiny = effect->tiny;
     job->start_ns = job->end_ns = job->kernel_ns = job->input_copies = 0;
     atomic_store_explicit(&job->cancel, false, memory_order_relaxed); /* handed over by rlx_pool_submit */
     if (node->options.tracing != NULL)

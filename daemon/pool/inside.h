@@ -47,7 +47,7 @@ typedef struct rlx_pool_worker {
 struct rlx_pool {
     rlx_pool_options_t options;
     int n_workers;
-    rlx_pool_worker_t *workers;
+    rlx_pool_worker_t *workers; /* one more than threads: the last is the loop, for tiny jobs */
     rlx_team_t *team;          /* of all workers; one run at a time may use it */
     uv_async_t wake;
     uv_prepare_t before_sleep;
@@ -76,6 +76,8 @@ struct rlx_pool {
 
 /* worker.c */
 void *rlx_pool_worker_main(void *worker);
+/* Runs the job as this worker, and notes when and what for onlookers and the trace. */
+void rlx_pool_job_do(rlx_pool_worker_t *worker, rlx_job_t *job);
 /* run.c: runs the job and sets its results. */
 void rlx_pool_run(rlx_pool_worker_t *worker, rlx_job_t *job);
 

@@ -80,10 +80,30 @@ static bool worker_comes(const rlx_pool_t *pool)
     return atomic_load(&pool->idle) < pool->n_workers || atomic_load(&pool->summoned);
 }
 
+/* Runs a tiny job here and completes it. Only with its plan at hand: the loop builds none. Bytes of regions are moved by workers, since
+ * their owner decides how long that takes. */
+static bool run_here(rlx_pool_t *pool, rlx_job_t *job)
+{
+    const rlx_slot_t *slot = job->slots[0];
+
+    if (!job->tiny || job->n_slots != 1 || slot->n_reads > 0 || slot->n_writes > 0)
+        return false;
+    job->plan = rlx_plan_peek(job->model, slot->inputs);
+    if (job->plan == NULL)
+        return false;
+    rlx_pool_job_do(&pool->workers[pool->n_workers], job);
+    rlx_plan_release(job->plan);
+    job->plan = NULL;
+    pool->options.completed(pool->options.context, job);
+    return true;
+}
+
 void rlx_pool_submit(rlx_pool_t *pool, rlx_job_t *job)
 {
     uint32_t tail = atomic_load_explicit(&pool->ring_tail, memory_order_relaxed);
 
+    if (run_here(pool, job))
+        return;
     RLX_ASSERT(pool->out < (uint32_t)(pool->n_workers + pool->options.ahead));
     RLX_ASSERT(job->n_slots >= 1);
     if (pool->out++ == 0)
@@ -186,7 +206,7 @@ static rlx_status_t workers_start(rlx_pool_t *pool, rlx_diag_t *diag)
 
 static void pool_free(rlx_pool_t *pool)
 {
-    for (int i = 0; pool->workers != NULL && i < pool->n_workers; i++) {
+    for (int i = 0; pool->workers != NULL && i <= pool->n_workers; i++) {
         free(pool->workers[i].io);
         free(pool->workers[i].rows);
     }
@@ -212,12 +232,13 @@ static rlx_status_t pool_alloc(const rlx_pool_options_t *options, rlx_pool_t **o
     *pool = (rlx_pool_t){
         .options = *options, .n_workers = n_workers, .idle = n_workers, .ring_mask = places - 1, .gap_ns = 4 * RLX_POOL_GAP_NS};
     pool->ring = calloc(places, sizeof *pool->ring);
-    pool->workers = calloc((size_t)n_workers, sizeof *pool->workers);
+    pool->workers = calloc((size_t)n_workers + 1, sizeof *pool->workers);
     if (pool->ring == NULL || pool->workers == NULL || rlx_team_create_open(n_workers, &pool->team, diag) != RLX_OK) {
         pool_free(pool);
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for a pool of %d workers", n_workers);
     }
-    for (int i = 0; options->tracing != NULL && i < n_workers; i++) {
+    pool->workers[n_workers] = (rlx_pool_worker_t){.pool = pool, .index = n_workers};
+    for (int i = 0; options->tracing != NULL && i <= n_workers; i++) {
         pool->workers[i].trace = rlx_tracing_worker(options->tracing, i, n_workers, diag);
         if (pool->workers[i].trace == NULL) {
             pool_free(pool);

@@ -3,7 +3,8 @@
  * `workers` threads at nice +5. A run takes one worker; workers without a run of their own help runs that were started `alone` (or whose
  * steps are long while workers idle) by taking tiles: team size follows load by itself and never changes a bit. Hand-over: a bounded ring
  * each way (as large as the number of runs, so never full); a futex only where the other side sleeps, uv_async only where the loop is not
- * spinning. Workers and loop spin, bounded, only while exactly one request is in flight; a worker never spins after it signalled completion
+ * spinning. A tiny run whose plan is at hand, and that moves no bytes of regions, is not handed over: the loop runs it and completes it before
+ * rlx_pool_submit returns. Workers and loop spin, bounded, only while exactly one request is in flight; a worker never spins after it signalled completion
  * where it could hold the loop's CPU (docs/ARCHITECTURE.md, "Who spins, and when"). */
 #ifndef RLX_DAEMON_POOL_POOL_H
 #define RLX_DAEMON_POOL_POOL_H
@@ -32,8 +33,10 @@ typedef struct rlx_job {
     int n_slots;
     int64_t rows[RLX_JOB_SLOTS_MAX]; /* extent of axis 0 per slot, where n_slots > 1 */
     bool alone;
+    bool tiny;                  /* the loop may run it: handing it over takes longer */
     bool brief;                 /* no worker need be woken for it where one is awake: all that runs is brief */
     atomic_bool cancel;
+    rlx_plan_t *plan;           /* of a run on the loop; else NULL: the worker finds it */
     /* Set by the worker; status and diag stand in each slot. When a batch fails, its requests are run one by one. */
     uint64_t start_ns, end_ns, kernel_ns;
     uint64_t input_copies;
@@ -54,8 +57,8 @@ typedef struct rlx_pool_options {
 
 rlx_status_t rlx_pool_create(const rlx_pool_options_t *options, rlx_pool_t **out_pool, rlx_diag_t *diag);
 int rlx_pool_workers(const rlx_pool_t *pool);
-/* At most workers + ahead jobs may be out at once. Never blocks. Completions are handed back from the loop's poll and check phases and from
- * rlx_pool_spin: what they queue for clients is sent by whoever flushes before the loop sleeps (uv_prepare). */
+/* At most workers + ahead jobs may be out at once. Never blocks. Completions are handed back from the loop's poll and check phases, from
+ * rlx_pool_spin and, of tiny jobs, from here: what they queue for clients is sent by whoever flushes before the loop sleeps (uv_prepare). */
 void rlx_pool_submit(rlx_pool_t *pool, rlx_job_t *job);
 /* The loop is about to sleep with exactly one request in flight: spins, bounded, for completions (and lets the caller poll its sockets:
  * `poll` returns true when it found work). */

@@ -105,7 +105,7 @@ static rlx_status_t plan_run(rlx_pool_worker_t *worker, rlx_job_t *job, rlx_plan
     rlx_pool_t *pool = worker->pool;
     rlx_run_stats_t stats = {.step = &worker->step, .watch = worker->trace != NULL ? &worker->trace->watch : NULL};
     bool wanted = job->alone || atomic_load_explicit(&pool->idle, memory_order_relaxed) > 0; /* advice only */
-    bool team = wanted && pool->n_workers > 1 && rlx_plan_cost_ns(plan) >= RLX_POOL_HELP_COST_NS &&
+    bool team = wanted && pool->n_workers > 1 && worker->index < pool->n_workers && rlx_plan_cost_ns(plan) >= RLX_POOL_HELP_COST_NS &&
                 !atomic_exchange_explicit(&pool->team_taken, true, memory_order_acquire);
     rlx_status_t status;
 
@@ -121,14 +121,16 @@ static rlx_status_t plan_run(rlx_pool_worker_t *worker, rlx_job_t *job, rlx_plan
 
 static rlx_status_t single_run(rlx_pool_worker_t *worker, rlx_job_t *job, rlx_slot_t *slot)
 {
-    rlx_plan_t *plan;
+    rlx_plan_t *plan = job->plan;
     rlx_status_t status;
 
-    RLX_TRY(rlx_plan_get(job->model, slot->inputs, &plan, &slot->diag));
+    if (plan == NULL)
+        RLX_TRY(rlx_plan_get(job->model, slot->inputs, &plan, &slot->diag));
     status = outputs_place(job->model, plan, slot, -1);
     if (status == RLX_OK)
         status = plan_run(worker, job, plan, slot->inputs, slot->outputs, &slot->diag);
-    rlx_plan_release(plan);
+    if (job->plan == NULL)
+        rlx_plan_release(plan);
     return status;
 }
 

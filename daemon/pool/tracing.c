@@ -104,7 +104,7 @@ static rlx_status_t workers_make(rlx_tracing_t *tracing, int n_workers, rlx_diag
     rlx_trace_track_t *track;
     char name[32];
 
-    tracing->workers = calloc((size_t)n_workers, sizeof *tracing->workers);
+    tracing->workers = calloc((size_t)n_workers + 1, sizeof *tracing->workers);
     tracing->members = calloc((size_t)n_workers + 1, sizeof *tracing->members);
     if (tracing->workers == NULL || tracing->members == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for the trace of %d workers", n_workers);
@@ -114,6 +114,8 @@ static rlx_status_t workers_make(rlx_tracing_t *tracing, int n_workers, rlx_diag
         RLX_TRY(rlx_trace_run_init(&tracing->workers[i], track, tracing->members, n_workers + 1, n_workers, diag));
         tracing->members[i + 1] = rlx_trace_track_id(track);
     }
+    RLX_TRY(rlx_trace_run_init(&tracing->workers[n_workers], tracing->loop_track, tracing->members, n_workers + 1, n_workers, diag));
+    tracing->n_workers++;
     return RLX_OK;
 }
 

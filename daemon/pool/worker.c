@@ -75,11 +75,8 @@ static uint64_t helper_spin_ns(void *context)
     return RLX_POOL_WORKER_SPIN_NS;
 }
 
-static void job_do(rlx_pool_worker_t *worker, rlx_job_t *job)
+void rlx_pool_job_do(rlx_pool_worker_t *worker, rlx_job_t *job)
 {
-    rlx_pool_t *pool = worker->pool;
-
-    atomic_fetch_sub(&pool->idle, 1);
     job->start_ns = rlx_clock_ns();
     atomic_store_explicit(&worker->step, UINT32_MAX, memory_order_relaxed);
     atomic_store_explicit(&worker->since_ns, job->start_ns, memory_order_relaxed);
@@ -91,6 +88,14 @@ static void job_do(rlx_pool_worker_t *worker, rlx_job_t *job)
     job->end_ns = rlx_clock_ns();
     if (worker->trace != NULL)
         rlx_tracing_job_end(worker->trace, job);
+}
+
+static void job_serve(rlx_pool_worker_t *worker, rlx_job_t *job)
+{
+    rlx_pool_t *pool = worker->pool;
+
+    atomic_fetch_sub(&pool->idle, 1);
+    rlx_pool_job_do(worker, job);
     atomic_fetch_add(&pool->idle, 1); /* before the next look at the ring: pairs with worker_comes */
     job_return(worker, job);
 }
@@ -113,7 +118,7 @@ void *rlx_pool_worker_main(void *argument)
         job = job_take(pool);
 
         if (job != NULL)
-            job_do(worker, job);
+            job_serve(worker, job);
         else if (atomic_load(&pool->stop))
             return NULL;
         else

@@ -52,7 +52,8 @@ static void say_run(script_t *script, const rlx_actor_effect_t *effect)
 
     for (uint32_t i = 0; i < effect->n; i++)
         snprintf(members + strlen(members), sizeof members - strlen(members), "%s%u", i > 0 ? " " : "", effect->requests[i]);
-    say(script, "run %u [%s]%s%s", effect->run, members, effect->alone ? " alone" : "", effect->brief ? " brief" : "");
+    say(script, "run %u [%s]%s%s%s", effect->run, members, effect->alone ? " alone" : "", effect->brief ? " brief" : "",
+        effect->tiny ? " tiny" : "");
 }
 
 static void say_effect(script_t *script, const rlx_actor_effect_t *effect)
@@ -140,11 +141,16 @@ uint32_t script_ask(script_t *script, uint32_t model, uint64_t cost, uint64_t wi
     return script_ask_all(script, model, cost, within, 1, 0, 0);
 }
 
-void script_complete(script_t *script, uint32_t run, uint64_t busy)
+void script_complete_ns(script_t *script, uint32_t run, uint64_t busy_ns)
 {
-    rlx_actor_event_t event = {.kind = RLX_EVENT_COMPLETE, .run = run, .busy_ns = busy * MS};
+    rlx_actor_event_t event = {.kind = RLX_EVENT_COMPLETE, .run = run, .busy_ns = busy_ns};
 
     step(script, &event);
+}
+
+void script_complete(script_t *script, uint32_t run, uint64_t busy)
+{
+    script_complete_ns(script, run, busy * MS);
 }
 
 void script_send(script_t *script, rlx_actor_event_kind_t kind, uint32_t subject)

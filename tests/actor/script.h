@@ -34,6 +34,7 @@ uint32_t script_ask_brief(script_t *script, uint32_t model);
 uint32_t script_ask_all(script_t *script, uint32_t model, uint64_t cost, uint64_t within, uint32_t rows, uint64_t key, uint32_t priority);
 void script_submit(script_t *script, uint32_t request, uint64_t cost, uint64_t within);
 void script_complete(script_t *script, uint32_t run, uint64_t busy);
+void script_complete_ns(script_t *script, uint32_t run, uint64_t busy_ns);
 /* ABANDON, CANCEL, REPLIED; TIMER, DRAIN; MODEL_REMOVE. */
 void script_send(script_t *script, rlx_actor_event_kind_t kind, uint32_t subject);
 

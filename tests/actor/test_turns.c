@@ -202,6 +202,48 @@ static void nothing_is_handed_over_ahead_of_a_brief_run_that_is_overdue(void **s
     script_free(script);
 }
 
+/* Asks `n` times for a run that takes `busy_ns`, one after the other, and forgets what was said. */
+static void runs_measured(script_t *script, int n, uint64_t busy_ns)
+{
+    for (int i = 0; i < n; i++) {
+        uint32_t request = script_ask_brief(script, 0);
+
+        script_complete_ns(script, 0, busy_ns);
+        script_send(script, RLX_EVENT_REPLIED, request);
+    }
+    script_forget(script);
+}
+
+static void runs_are_tiny_once_eight_were_measured_to_be(void **state)
+{
+    script_t *script = script_new(16, 2);
+
+    (void)state;
+    runs_measured(script, 7, RLX_ACTOR_TINY_NS / 4);
+    runs_measured(script, 1, RLX_ACTOR_TINY_NS / 4);
+    script_ask_brief(script, 0);
+    script_expect(script, "run 0 [0] alone brief tiny");
+    script_free(script);
+
+    script = script_new(16, 2);
+    runs_measured(script, 7, RLX_ACTOR_TINY_NS / 4);
+    script_ask_brief(script, 0);
+    script_expect(script, "run 0 [0] alone brief");
+    script_free(script);
+}
+
+static void runs_that_take_longer_than_expected_are_tiny_no_more(void **state)
+{
+    script_t *script = script_new(16, 2);
+
+    (void)state;
+    runs_measured(script, 20, RLX_ACTOR_TINY_NS / 4);
+    runs_measured(script, 4, RLX_ACTOR_TINY_NS * 2);
+    script_ask_brief(script, 0);
+    script_expect(script, "run 0 [0] alone brief");
+    script_free(script);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +260,8 @@ int main(void)
         cmocka_unit_test(nothing_is_handed_over_ahead_of_a_long_run),
         cmocka_unit_test(a_long_run_is_not_handed_over_ahead),
         cmocka_unit_test(nothing_is_handed_over_ahead_of_a_brief_run_that_is_overdue),
+        cmocka_unit_test(runs_are_tiny_once_eight_were_measured_to_be),
+        cmocka_unit_test(runs_that_take_longer_than_expected_are_tiny_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

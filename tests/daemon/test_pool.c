@@ -253,6 +253,43 @@ static void a_worker_that_is_rung_for_nothing_hears_of_the_next_brief_job(void *
     bench_close(&bench);
 }
 
+/* Sends a tiny job of `rows` rows; returns whether it was completed before the call returned. */
+static bool tiny_is_run_here(bench_t *bench, int64_t rows)
+{
+    rlx_job_t *job = &bench->jobs[0];
+    int before = bench->completed;
+    bool here;
+
+    job->tiny = true;
+    job->run = 0;
+    job->model = bench->model;
+    job->n_slots = 1;
+    job->rows[0] = rows;
+    job->slots[0] = slot_make(bench, rows);
+    bench->out++;
+    rlx_pool_submit(bench->pool, job);
+    here = bench->completed == before + 1;
+    bench_wait(bench, before + 1);
+    output_check(job->slots[0], rows);
+    job_drop(bench, job);
+    return here;
+}
+
+static void a_tiny_job_is_run_by_the_loop_once_its_plan_is_there(void **state)
+{
+    static bench_t bench;
+
+    (void)state;
+    bench_open(&bench, model_make(-1, 100), 2);
+    bench.on_completed = keep;
+    assert_false(tiny_is_run_here(&bench, 3)); /* a worker builds the plan */
+    assert_true(tiny_is_run_here(&bench, 3));
+    assert_true(tiny_is_run_here(&bench, 3));
+    assert_false(tiny_is_run_here(&bench, 4));
+    assert_true(tiny_is_run_here(&bench, 4));
+    bench_close(&bench);
+}
+
 static void a_batch_gives_the_bits_of_its_parts(void **state)
 {
     static bench_t bench;
@@ -414,7 +451,9 @@ static void system_memory_is_read_and_written_by_the_worker(void **state)
         if (cut)
             assert_int_equal(ftruncate(fd, (off_t)(bytes / 2)), 0);
         bench.out++;
+        job->tiny = true; /* and yet a worker moves the bytes */
         rlx_pool_submit(bench.pool, job);
+        assert_int_equal(bench.completed, cut);
         bench_wait(&bench, cut + 1);
         if (cut) { /* the client cut its object: its own answer suffers, nobody else */
             assert_int_equal(slot->status, RLX_INVALID_ARGUMENT);
@@ -543,6 +582,7 @@ int main(void)
         cmocka_unit_test(every_job_comes_back_once_with_its_bits),
         cmocka_unit_test(a_loop_that_spins_gets_its_run_back),
         cmocka_unit_test(a_worker_that_is_rung_for_nothing_hears_of_the_next_brief_job),
+        cmocka_unit_test(a_tiny_job_is_run_by_the_loop_once_its_plan_is_there),
         cmocka_unit_test(a_batch_gives_the_bits_of_its_parts),
         cmocka_unit_test(a_bad_request_of_a_batch_hurts_itself_only),
         cmocka_unit_test(a_cancelled_run_says_so),
