@@ -147,6 +147,14 @@ static bool sockets_poll(void *context)
     return serve->phase >= RLX_SERVE_LEAVING || arrivals(serve) != before;
 }
 
+static bool sockets_serve(void *context)
+{
+    rlx_serve_t *serve = context;
+
+    uv_run(&serve->loop, UV_RUN_NOWAIT);
+    return serve->phase >= RLX_SERVE_LEAVING;
+}
+
 /* Sleeps in the loop unless exactly one request is in flight: then waiting for its run by spinning, bounded, is faster than being woken. */
 static void loop_turn(rlx_serve_t *serve)
 {
@@ -154,8 +162,10 @@ static void loop_turn(rlx_serve_t *serve)
         if (serve->phase >= RLX_SERVE_LEAVING)
             continue; /* the server may be gone */
         rlx_node_spin(serve->node, sockets_poll, serve);
-        if (serve->phase < RLX_SERVE_LEAVING)
-            rlx_rpc_server_flush(serve->rpc);
+        if (serve->phase >= RLX_SERVE_LEAVING)
+            continue;
+        rlx_rpc_server_flush(serve->rpc);
+        rlx_node_linger(serve->node, sockets_serve, serve);
     }
 }
 

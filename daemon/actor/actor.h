@@ -24,7 +24,6 @@
 #define RLX_ACTOR_NONE UINT32_MAX
 #define RLX_ACTOR_BATCH_MAX 64 /* requests of one run */
 #define RLX_ACTOR_BRIEF_NS 20000 /* waking a worker costs more than doing less than this on one that is awake */
-#define RLX_ACTOR_TINY_NS 8000   /* handing over to a worker and back costs more than this */
 #define RLX_ACTOR_WORKERS_MAX 1024
 
 /* RLX_REQUEST_STATE(id, text) */
@@ -95,8 +94,7 @@ typedef struct rlx_actor_event {
 typedef enum rlx_actor_effect_kind {
     RLX_EFFECT_RUN,        /* run, requests[0..n): start on a worker. `alone`: nothing else runs or waits: use all workers.
                             * `brief`: this run and all under way are brief: one worker may do them in turn.
-                            * `tiny`: runs of the model were measured to be shorter than handing one over: whoever applies the effect
-                            * may run it
+                            * `tiny`: one request whose model was measured to be brief: whoever applies the effect may run it
                             * `expected_ns`: how long it will take */
     RLX_EFFECT_CANCEL_RUN, /* run: every request of it is cancelled: stop at the next step */
     RLX_EFFECT_REPLY,      /* request: the answer of its run goes to the client; REPLYING */

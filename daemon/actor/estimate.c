@@ -43,7 +43,7 @@ uint64_t actor_estimate_alone(const actor_model_t *model, uint64_t cost_ns, uint
 
 bool actor_estimate_tiny(const actor_model_t *model, uint64_t cost_ns)
 {
-    return model->one.samples >= TINY_SAMPLES && actor_estimate_safe(model, cost_ns) < RLX_ACTOR_TINY_NS;
+    return model->one.samples >= TINY_SAMPLES && actor_estimate_mean(model, cost_ns) < RLX_ACTOR_BRIEF_NS;
 }
 
 static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)

@@ -14,7 +14,7 @@ uint64_t actor_estimate_mean(const actor_model_t *model, uint64_t cost_ns);
 uint64_t actor_estimate_safe(const actor_model_t *model, uint64_t cost_ns);
 /* Expected time of a run that is alone and has all `workers`. Until one was seen it is taken to be as fast as can be. */
 uint64_t actor_estimate_alone(const actor_model_t *model, uint64_t cost_ns, uint32_t workers);
-/* By what was measured, and not by the table alone, `cost_ns` is shorter than handing a run over, with room for how times vary. */
+/* `cost_ns` is brief (RLX_ACTOR_BRIEF_NS) by what was measured, not by the table alone. */
 bool actor_estimate_tiny(const actor_model_t *model, uint64_t cost_ns);
 /* A run of `cost_ns` took `busy_ns`. `team`: workers that it may have had. On one it would have taken between busy_ns and team *
  * busy_ns. */

@@ -218,6 +218,8 @@ void rlx_node_spin(rlx_node_t *node, bool (*poll)(void *context), void *context)
         rlx_pool_spin(node->pool, poll, context);
 }
 
+void rlx_node_linger(rlx_node_t *node, bool (*poll)(void *context), void *context) { rlx_pool_linger(node->pool, poll, context); }
+
 static void timer_closed(uv_handle_t *handle)
 {
     rlx_node_t *node = handle->data;

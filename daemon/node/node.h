@@ -61,6 +61,8 @@ void rlx_node_drain(rlx_node_t *node, void (*done)(void *context), void *context
 bool rlx_node_draining(const rlx_node_t *node);
 /* For the loop's idle hook: spins while exactly one request is in flight (daemon/pool/pool.h). */
 void rlx_node_spin(rlx_node_t *node, bool (*poll)(void *context), void *context);
+/* For the loop before it sleeps, when all answers have left: looks for the next request for a bounded time where it is worth it (the same). */
+void rlx_node_linger(rlx_node_t *node, bool (*poll)(void *context), void *context);
 /* After the drain: joins workers, unloads models, then `done`; the node is freed. */
 void rlx_node_close(rlx_node_t *node, void (*done)(void *context), void *context);
 

@@ -15,6 +15,10 @@
 #define RLX_POOL_WORKER_SPIN_NS 150000
 /* A worker spins only while requests that are alone follow each other within this time. */
 #define RLX_POOL_GAP_NS 250000
+/* The loop runs tiny jobs itself for so long in one turn; more go to the workers. */
+#define RLX_POOL_HERE_NS 20000
+/* After a turn with one tiny job the loop looks at its sockets for so long before it sleeps, while such jobs follow each other faster. */
+#define RLX_POOL_LINGER_NS 100000
 /* Helpers of a run under way spin this long between its steps. */
 #define RLX_POOL_HELP_SPIN_NS 50000
 /* A run whose steps cost less in all is not worth helping. */
@@ -58,6 +62,9 @@ struct rlx_pool {
     /* Of the loop. */
     uint32_t out;              /* submitted and not completed */
     bool spinning;             /* in rlx_pool_spin: loop turns that its poll makes are no sleep */
+    uint32_t turn_jobs;        /* submitted in this turn */
+    bool turn_lone;            /* the last turn that had jobs had one, and did it itself */
+    uint64_t here_ns;          /* spent on tiny jobs in this turn */
     uint64_t last_done_ns;     /* when the last run was handed back */
     _Atomic(rlx_job_t *) *ring; /* ring_mask + 1 places */
     uint32_t ring_mask;

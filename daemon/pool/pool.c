@@ -60,6 +60,10 @@ static void on_after_sleep(uv_check_t *handle)
 
     if (!pool->spinning)
         atomic_store(&pool->loop, RLX_POOL_LOOP_AWAKE);
+    if (pool->turn_jobs > 0)
+        pool->turn_lone = pool->turn_jobs == 1 && pool->here_ns > 0;
+    pool->turn_jobs = 0;
+    pool->here_ns = 0;
     done_take(pool);
 }
 
@@ -86,14 +90,18 @@ static bool run_here(rlx_pool_t *pool, rlx_job_t *job)
 {
     const rlx_slot_t *slot = job->slots[0];
 
-    if (!job->tiny || job->n_slots != 1 || slot->n_reads > 0 || slot->n_writes > 0)
+    if (!job->tiny || job->n_slots != 1 || slot->n_reads > 0 || slot->n_writes > 0 || pool->here_ns >= RLX_POOL_HERE_NS)
         return false;
     job->plan = rlx_plan_peek(job->model, slot->inputs);
     if (job->plan == NULL)
         return false;
+    if (pool->out == 0)
+        gap_note(pool);
     rlx_pool_job_do(&pool->workers[pool->n_workers], job);
     rlx_plan_release(job->plan);
     job->plan = NULL;
+    pool->here_ns += job->end_ns - job->start_ns + 1;
+    pool->last_done_ns = job->end_ns;
     pool->options.completed(pool->options.context, job);
     return true;
 }
@@ -102,6 +110,7 @@ void rlx_pool_submit(rlx_pool_t *pool, rlx_job_t *job)
 {
     uint32_t tail = atomic_load_explicit(&pool->ring_tail, memory_order_relaxed);
 
+    pool->turn_jobs++;
     if (run_here(pool, job))
         return;
     RLX_ASSERT(pool->out < (uint32_t)(pool->n_workers + pool->options.ahead));
@@ -138,6 +147,13 @@ void rlx_pool_spin(rlx_pool_t *pool, bool (*poll)(void *context), void *context)
     pool->spinning = false;
     atomic_store(&pool->loop, before);
     done_take(pool);
+}
+
+void rlx_pool_linger(rlx_pool_t *pool, bool (*poll)(void *context), void *context)
+{
+    while (pool->out == 0 && pool->turn_lone && atomic_load_explicit(&pool->gap_ns, memory_order_relaxed) < RLX_POOL_LINGER_NS &&
+           rlx_clock_ns() < pool->last_done_ns + RLX_POOL_LINGER_NS && !poll(context))
+        ;
 }
 
 int rlx_pool_workers(const rlx_pool_t *pool) { return pool->n_workers; }

@@ -4,7 +4,7 @@
  * steps are long while workers idle) by taking tiles: team size follows load by itself and never changes a bit. Hand-over: a bounded ring
  * each way (as large as the number of runs, so never full); a futex only where the other side sleeps, uv_async only where the loop is not
  * spinning. A tiny run whose plan is at hand, and that moves no bytes of regions, is not handed over: the loop runs it and completes it before
- * rlx_pool_submit returns. Workers and loop spin, bounded, only while exactly one request is in flight; a worker never spins after it signalled completion
+ * rlx_pool_submit returns, a bounded time in each of its turns. Workers and loop spin, bounded, only while exactly one request is in flight; a worker never spins after it signalled completion
  * where it could hold the loop's CPU (docs/ARCHITECTURE.md, "Who spins, and when"). */
 #ifndef RLX_DAEMON_POOL_POOL_H
 #define RLX_DAEMON_POOL_POOL_H
@@ -63,6 +63,10 @@ void rlx_pool_submit(rlx_pool_t *pool, rlx_job_t *job);
 /* The loop is about to sleep with exactly one request in flight: spins, bounded, for completions (and lets the caller poll its sockets:
  * `poll` returns true when it found work). */
 void rlx_pool_spin(rlx_pool_t *pool, bool (*poll)(void *context), void *context);
+/* The loop is about to sleep, and all answers have left: where requests follow each other closely, one at a time and tiny, the next one is
+ * here sooner than a sleeping loop wakes. Calls `poll`, which serves the sockets without sleeping, for a bounded time after each answer; until
+ * it returns true. */
+void rlx_pool_linger(rlx_pool_t *pool, bool (*poll)(void *context), void *context);
 /* Joins the workers: what was submitted completes first. `done` on the loop when its handles are closed; the pool is freed. */
 void rlx_pool_close(rlx_pool_t *pool, void (*done)(void *context), void *context);
 

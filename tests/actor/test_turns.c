@@ -219,14 +219,14 @@ static void runs_are_tiny_once_eight_were_measured_to_be(void **state)
     script_t *script = script_new(16, 2);
 
     (void)state;
-    runs_measured(script, 7, RLX_ACTOR_TINY_NS / 4);
-    runs_measured(script, 1, RLX_ACTOR_TINY_NS / 4);
+    runs_measured(script, 7, RLX_ACTOR_BRIEF_NS / 4);
+    runs_measured(script, 1, RLX_ACTOR_BRIEF_NS / 4);
     script_ask_brief(script, 0);
     script_expect(script, "run 0 [0] alone brief tiny");
     script_free(script);
 
     script = script_new(16, 2);
-    runs_measured(script, 7, RLX_ACTOR_TINY_NS / 4);
+    runs_measured(script, 7, RLX_ACTOR_BRIEF_NS / 4);
     script_ask_brief(script, 0);
     script_expect(script, "run 0 [0] alone brief");
     script_free(script);
@@ -237,10 +237,10 @@ static void runs_that_take_longer_than_expected_are_tiny_no_more(void **state)
     script_t *script = script_new(16, 2);
 
     (void)state;
-    runs_measured(script, 20, RLX_ACTOR_TINY_NS / 4);
-    runs_measured(script, 4, RLX_ACTOR_TINY_NS * 2);
+    runs_measured(script, 20, RLX_ACTOR_BRIEF_NS / 4);
+    runs_measured(script, 4, RLX_ACTOR_BRIEF_NS * 2);
     script_ask_brief(script, 0);
-    script_expect(script, "run 0 [0] alone brief");
+    script_expect(script, "run 0 [0] alone");
     script_free(script);
 }
 
