@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/version.h"
-#include "daemon/oip/service.h"
 #include "daemon/serve_state.h"
 
 /* One per process; not on the stack, since everything points into it until the process ends. */
@@ -85,9 +84,11 @@ static rlx_status_t front_ends_make(rlx_serve_t *serve, rlx_diag_t *diag)
                                .connections_max = (uint32_t)config->server.limits.connections,
                                .timeout_s = (uint32_t)(config->server.limits.stall_ms + 999) / 1000};
     rlx_rpc_options_t rpc = {.loop = &serve->loop, .limits = limits_make(config), .tls = tls.certificate != NULL ? &tls : NULL,
-                             .service = serve->node, .http = http_adopt, .http_context = serve};
+                             .http = http_adopt, .http_context = serve};
 
-    rpc.methods = rlx_oip_methods(&rpc.n_methods);
+    RLX_TRY(rlx_oip_create(serve->node, &serve->oip, diag));
+    rpc.service = serve->oip;
+    rpc.methods = rlx_oip_methods(serve->oip, &rpc.n_methods);
     RLX_TRY(rlx_rest_create(&rest, &serve->rest, diag));
     http.service = serve->rest;
     RLX_TRY(rlx_http_create(&http, &serve->http, diag));

@@ -7,6 +7,7 @@
 #include "daemon/memory/handover.h"
 #include "daemon/node/node.h"
 #include "daemon/notify.h"
+#include "daemon/oip/service.h"
 #include "daemon/rest/rest.h"
 #include "daemon/serve.h"
 #include "rpc/http/http.h"
@@ -21,6 +22,7 @@ typedef struct rlx_serve {
     int exit_code;
     uv_loop_t loop;
     rlx_node_t *node;
+    rlx_oip_t *oip;
     rlx_tracing_t *tracing; /* NULL without --profiling */
     rlx_rpc_server_t *rpc;
     rlx_http_t *http;

@@ -14,6 +14,8 @@ static void node_closed(void *context)
     rlx_serve_t *serve = context;
 
     serve->node = NULL;
+    rlx_oip_destroy(serve->oip);
+    serve->oip = NULL;
     rlx_tracing_stop(serve->tracing);
     serve->phase = RLX_SERVE_CLOSED;
     rlx_serve_watch_close(serve);

@@ -153,6 +153,10 @@ static rlx_status_t version_switch(rlx_models_t *models, rlx_model_version_t *ve
 {
     rlx_served_box_t *old = version->box;
 
+    if (version->stats == NULL && (version->stats = rlx_stats_create()) == NULL)
+        return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for the statistics of a model");
+    box->stats = rlx_stats_retain(version->stats);
+    box->served.stats = &box->stats->stats;
     RLX_TRY(models->hooks.add(models->hooks.context, &box->served, diag));
     version->box = box;
     version->state = RLX_MODEL_READY;
@@ -203,6 +207,7 @@ static void versions_prune(rlx_models_t *models, rlx_model_name_t *record, const
             there |= load->loaded[i].version == record->versions[v].number;
         if (there)
             continue;
+        rlx_stats_release(record->versions[v].stats);
         record->n_versions--;
         memmove(&record->versions[v], &record->versions[v + 1], (size_t)(record->n_versions - v) * sizeof *record->versions);
         if (box != NULL)

@@ -1,6 +1,6 @@
 /* Inside of the registry of models: records by name, what a load carries to the thread pool and back.
  *
- * On the loop: models.c (names and versions), change.c (load, switch, unload), all.c (the whole repository).
+ * On the loop: models.c (names and versions), change.c (load, switch, unload), all.c (the whole repository), stats.c.
  * On the thread pool, without any access to the registry: load.c (from a bundle to a served model), scan.c (what
  * the repository folder holds), check.c (both, for rlxd --check). */
 #ifndef RLX_DAEMON_MODELS_INSIDE_H
@@ -14,12 +14,22 @@
 #define RLX_MODEL_PATH_MAX 4096
 #define RLX_BATCH_ROWS_DEFAULT 16 /* rows of a run where the model declares no maximum */
 
+/* The statistics of a version, counted by references. Loop thread. */
+typedef struct rlx_stats_box {
+    rlx_model_stats_t stats;
+    int refs;
+} rlx_stats_box_t;
+rlx_stats_box_t *rlx_stats_create(void); /* all zero; NULL: no memory */
+rlx_stats_box_t *rlx_stats_retain(rlx_stats_box_t *box);
+void rlx_stats_release(rlx_stats_box_t *box); /* NULL is allowed */
+
 /* A served model and what it owns. `served` is what others see. */
 typedef struct rlx_served_box {
     rlx_served_t served;
     char name[RLX_MODEL_NAME_MAX], version[RLX_VERSION_TEXT];
     rlx_bundle_t *bundle;
     rlx_served_port_t *ports; /* inputs, then outputs */
+    rlx_stats_box_t *stats;   /* shared; NULL until it serves */
     uint64_t number;
     /* Leaving: here, so that it takes no memory that might be missing then. */
     bool dying;               /* removed: waits for rlx_models_forget */

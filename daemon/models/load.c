@@ -233,6 +233,7 @@ void rlx_served_destroy(rlx_served_box_t *box)
     if (box == NULL)
         return;
     rlx_served_close(box);
+    rlx_stats_release(box->stats);
     free(box->ports);
     free(box);
 }

@@ -61,12 +61,18 @@ rlx_status_t rlx_models_create(const rlx_models_options_t *options, rlx_models_t
     return RLX_OK;
 }
 
+static void version_drop(rlx_model_version_t *version)
+{
+    rlx_served_destroy(version->box);
+    rlx_stats_release(version->stats);
+}
+
 void rlx_models_destroy(rlx_models_t *models)
 {
     RLX_ASSERT(models->pending == 0);
     for (int i = 0; i < models->n_names; i++) {
         for (int v = 0; v < models->names[i]->n_versions; v++)
-            rlx_served_destroy(models->names[i]->versions[v].box);
+            version_drop(&models->names[i]->versions[v]);
         free(models->names[i]->versions);
         free(models->names[i]);
     }

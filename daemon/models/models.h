@@ -36,7 +36,8 @@ typedef enum rlx_fail_reason {
 } rlx_fail_reason_t;
 const char *rlx_fail_reason_name(rlx_fail_reason_t reason);
 
-/* Counted once per finished request: success + fail of all reasons together are the requests received. */
+/* Of one version of a name, as long as the registry knows it: replaced, or unloaded and loaded again, it goes on counting.
+ * Counted once per finished request: success + fail of all reasons together are the requests received. */
 typedef struct rlx_model_stats {
     rlx_duration_t success, queue, input, infer, output;
     /* Of answered requests: waiting (submit to start), computing, and all of it (first bytes read to answer made). */
@@ -60,7 +61,7 @@ typedef struct rlx_served_port {
     bool integers; /* its data are symbols or indices: copied before they are checked, never used in client memory */
 } rlx_served_port_t;
 
-/* Public and constant once served, but for `stats` (loop thread). */
+/* Public and constant once served, but for what `stats` points to (loop thread). */
 struct rlx_served {
     const char *name, *version; /* version: decimal */
     uint32_t number;            /* its place in the actor's model table */
@@ -71,7 +72,7 @@ struct rlx_served {
     int64_t batch_max;     /* rows that may run together; 1: not batched */
     int batch_symbol;      /* the symbol of axis 0, or -1 */
     uint64_t resident_bytes;
-    rlx_model_stats_t stats;
+    rlx_model_stats_t *stats; /* of the version: a bundle that replaces this one goes on counting in it */
 };
 
 typedef enum rlx_model_state { RLX_MODEL_LOADING, RLX_MODEL_READY, RLX_MODEL_UNLOADING, RLX_MODEL_UNAVAILABLE } rlx_model_state_t;

@@ -13,6 +13,7 @@ typedef struct rlx_model_version {
     rlx_model_state_t state;
     char reason[512];
     rlx_served_box_t *box; /* READY, UNLOADING */
+    rlx_stats_box_t *stats; /* shared with what serves it; NULL before the first */
 } rlx_model_version_t;
 
 typedef struct rlx_model_name {

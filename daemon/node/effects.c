@@ -186,7 +186,7 @@ void rlx_node_completed(void *context, rlx_job_t *job)
     rlx_node_t *node = context;
     rlx_node_run_t *run = &node->runs[job->run];
     rlx_actor_event_t event = {.kind = RLX_EVENT_COMPLETE, .run = job->run, .busy_ns = job->end_ns - job->start_ns};
-    rlx_model_stats_t *stats = &node->requests[run->requests[0]].served->stats;
+    rlx_model_stats_t *stats = node->requests[run->requests[0]].served->stats;
     int64_t rows = 0;
 
     for (int i = 0; i < job->n_slots; i++) {

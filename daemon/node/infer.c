@@ -130,7 +130,7 @@ static rlx_status_t request_open(rlx_node_t *node, rlx_served_t *served, rlx_inf
 
     rlx_node_event(node, &event);
     if (event.request == RLX_ACTOR_NONE) {
-        served->stats.fail[event.refusal == RLX_REFUSAL_TABLE_FULL ? RLX_FAIL_REJECTED : RLX_FAIL_UNAVAILABLE]++;
+        served->stats->fail[event.refusal == RLX_REFUSAL_TABLE_FULL ? RLX_FAIL_REJECTED : RLX_FAIL_UNAVAILABLE]++;
         if (event.refusal == RLX_REFUSAL_DRAINING)
             return rlx_fail(diag, RLX_E_DRAINING, "the server is stopping and takes no new requests");
         if (event.refusal == RLX_REFUSAL_MODEL_GONE)
@@ -176,7 +176,7 @@ rlx_status_t rlx_infer_begin(rlx_node_t *node, const rlx_infer_head_t *head, rlx
         snprintf(infer->traceparent, sizeof infer->traceparent, "%s", head->trace);
     status = memory_take(infer, &plan, diag);
     if (status != RLX_OK) {
-        plan.served->stats.fail[status == RLX_RESOURCE_EXHAUSTED ? RLX_FAIL_REJECTED : RLX_FAIL_INPUT]++;
+        plan.served->stats->fail[status == RLX_RESOURCE_EXHAUSTED ? RLX_FAIL_REJECTED : RLX_FAIL_INPUT]++;
         rlx_infer_abandon(infer, RLX_ABANDON_UNCOUNTED);
         return status;
     }

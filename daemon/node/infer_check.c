@@ -183,6 +183,6 @@ rlx_status_t rlx_infer_check(rlx_node_t *node, const rlx_infer_head_t *head, rlx
     else if ((status = inputs_match(out_plan, diag)) == RLX_OK && (status = outputs_match(out_plan, diag)) == RLX_OK)
         status = bounds_check(out_plan, diag);
     if (status != RLX_OK)
-        out_plan->served->stats.fail[RLX_FAIL_INPUT]++;
+        out_plan->served->stats->fail[RLX_FAIL_INPUT]++;
     return status;
 }

@@ -20,7 +20,7 @@ static uint64_t wall_ms(void)
 
 void rlx_infer_count(rlx_infer_t *infer, rlx_status_t status, rlx_fail_reason_t reason)
 {
-    rlx_model_stats_t *stats = &infer->served->stats;
+    rlx_model_stats_t *stats = infer->served->stats;
     uint64_t now = rlx_clock_ns();
 
     if (status != RLX_OK) {

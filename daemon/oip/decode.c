@@ -12,11 +12,11 @@
 
 #define PORTS_FIRST 8
 
-void rlx_oip_decoder_init(rlx_oip_decoder_t *decoder)
+void rlx_oip_decoder_init(rlx_oip_decoder_t *decoder, size_t *staged)
 {
     memset(decoder, 0, sizeof *decoder);
     rlx_text_init(&decoder->text, RLX_OIP_TEXT_MAX);
-    rlx_oip_stage_init(&decoder->stage);
+    rlx_oip_stage_init(&decoder->stage, staged);
 }
 
 void rlx_oip_decoder_fini(rlx_oip_decoder_t *decoder)

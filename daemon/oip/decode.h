@@ -76,7 +76,8 @@ typedef struct rlx_oip_decoder {
     bool malformed;                   /* refused here: begin counts what it refuses itself */
 } rlx_oip_decoder_t;
 
-void rlx_oip_decoder_init(rlx_oip_decoder_t *decoder);
+/* `staged`: the sum that its stage counts into (stage.h). */
+void rlx_oip_decoder_init(rlx_oip_decoder_t *decoder, size_t *staged);
 void rlx_oip_decoder_fini(rlx_oip_decoder_t *decoder);
 
 /* A message of `bytes` bytes begins. `origin` is copied; its trace is borrowed until finish. */

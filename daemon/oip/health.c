@@ -24,9 +24,6 @@ typedef struct rlx_oip_watcher {
     char service[]; /* as asked for */
 } rlx_oip_watcher_t;
 
-static rlx_oip_watcher_t *watchers;
-static uv_timer_t *timer; /* runs while there are watchers */
-
 static rlx_health_t health_of(rlx_node_t *node, const char *service, rlx_diag_t *diag)
 {
     rlx_served_t *served;
@@ -67,10 +64,10 @@ static void watcher_tell(rlx_oip_watcher_t *watcher)
 
 static void timer_tick(uv_timer_t *handle)
 {
+    const rlx_oip_t *oip = handle->data;
     rlx_oip_watcher_t *next;
 
-    (void)handle;
-    for (rlx_oip_watcher_t *watcher = watchers; watcher != NULL; watcher = next) {
+    for (rlx_oip_watcher_t *watcher = oip->watchers; watcher != NULL; watcher = next) {
         next = watcher->next;
         watcher_tell(watcher);
     }
@@ -81,29 +78,34 @@ static void timer_freed(uv_handle_t *handle) { free(handle); }
 static void watcher_closed(rlx_oip_unary_t *unary)
 {
     rlx_oip_watcher_t *watcher = unary->keeps;
+    rlx_oip_t *oip = unary->oip;
 
     if (watcher->previous != NULL)
         watcher->previous->next = watcher->next;
     else
-        watchers = watcher->next;
+        oip->watchers = watcher->next;
     if (watcher->next != NULL)
         watcher->next->previous = watcher->previous;
     free(watcher);
-    if (watchers == NULL) {
-        uv_close((uv_handle_t *)timer, timer_freed);
-        timer = NULL;
+    if (oip->watchers == NULL) {
+        uv_close((uv_handle_t *)oip->watch_timer, timer_freed);
+        oip->watch_timer = NULL;
     }
 }
 
-static bool timer_run(rlx_node_t *node)
+static bool timer_run(rlx_oip_t *oip)
 {
-    if (timer != NULL)
+    uv_timer_t *timer;
+
+    if (oip->watch_timer != NULL)
         return true;
     if ((timer = malloc(sizeof *timer)) == NULL)
         return false;
-    RLX_ASSERT(uv_timer_init(rlx_node_loop(node), timer) == 0);
+    RLX_ASSERT(uv_timer_init(rlx_node_loop(oip->node), timer) == 0);
     RLX_ASSERT(uv_timer_start(timer, timer_tick, WATCH_MS, WATCH_MS) == 0);
     uv_unref((uv_handle_t *)timer);
+    timer->data = oip;
+    oip->watch_timer = timer;
     return true;
 }
 
@@ -114,7 +116,7 @@ void rlx_oip_health_watch(rlx_oip_unary_t *unary, const ProtobufCMessage *messag
     rlx_oip_watcher_t *watcher = calloc(1, sizeof *watcher + strlen(request->service) + 1);
     rlx_diag_t diag = {0};
 
-    if (watcher == NULL || !timer_run(unary->node)) {
+    if (watcher == NULL || !timer_run(unary->oip)) {
         free(watcher);
         rlx_fail(&diag, RLX_E_NO_MEMORY, "no memory for a watcher");
         rlx_oip_unary_fail(unary, &diag);
@@ -122,10 +124,10 @@ void rlx_oip_health_watch(rlx_oip_unary_t *unary, const ProtobufCMessage *messag
     }
     strcpy(watcher->service, request->service);
     watcher->unary = unary;
-    watcher->next = watchers;
-    if (watchers != NULL)
-        watchers->previous = watcher;
-    watchers = watcher;
+    watcher->next = unary->oip->watchers;
+    if (watcher->next != NULL)
+        watcher->next->previous = watcher;
+    unary->oip->watchers = watcher;
     unary->keeps = watcher;
     unary->closed = watcher_closed;
     watcher_tell(watcher);

@@ -45,7 +45,7 @@ static const rlx_oip_owner_ops_t lone_ops = {.answered = lone_answered, .ended =
 
 static void infer_open(rlx_rpc_call_t *call, void *service)
 {
-    rlx_oip_request_t *request = rlx_oip_request_get(&lone_ops, call);
+    rlx_oip_request_t *request = rlx_oip_request_get(service, &lone_ops, call);
     rlx_diag_t diag = {0};
 
     rlx_rpc_call_set_context(call, request);
@@ -54,7 +54,6 @@ static void infer_open(rlx_rpc_call_t *call, void *service)
         call_fail(call, &diag);
         return;
     }
-    request->decoder.origin.node = service;
     request->decoder.origin.answer = NULL; /* set by the message: there is one */
 }
 
@@ -66,7 +65,7 @@ static bool infer_message(rlx_rpc_call_t *call, uint64_t bytes)
     if (request == NULL)
         return false;
     if (request->decoder.origin.answer == NULL) {
-        rlx_oip_request_start(request, call, request->decoder.origin.node, bytes);
+        rlx_oip_request_start(request, call, bytes);
         return true;
     }
     rlx_fail(&diag, RLX_E_REQUEST_MALFORMED, "ModelInfer got a second message, takes one");

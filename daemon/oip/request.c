@@ -6,20 +6,18 @@
 #include "base/assert.h"
 #include "daemon/node/error_text.h"
 
-static rlx_oip_request_t *free_list;
-static int n_free;
-
-rlx_oip_request_t *rlx_oip_request_get(const rlx_oip_owner_ops_t *ops, void *owner)
+rlx_oip_request_t *rlx_oip_request_get(rlx_oip_t *oip, const rlx_oip_owner_ops_t *ops, void *owner)
 {
-    rlx_oip_request_t *request = free_list;
+    rlx_oip_request_t *request = oip->free_requests;
 
     if (request != NULL) {
-        free_list = request->next;
-        n_free--;
+        oip->free_requests = request->next;
+        oip->n_free_requests--;
     } else {
         if ((request = malloc(sizeof *request)) == NULL)
             return NULL;
-        rlx_oip_decoder_init(&request->decoder);
+        request->oip = oip;
+        rlx_oip_decoder_init(&request->decoder, &oip->staged);
         rlx_text_init(&request->head, RLX_OIP_HEAD_MAX);
     }
     request->state = RLX_OIP_RECEIVING;
@@ -30,18 +28,36 @@ rlx_oip_request_t *rlx_oip_request_get(const rlx_oip_owner_ops_t *ops, void *own
     return request;
 }
 
+static void request_free(rlx_oip_request_t *request)
+{
+    rlx_oip_decoder_fini(&request->decoder);
+    rlx_text_fini(&request->head);
+    free(request);
+}
+
 static void request_put(rlx_oip_request_t *request)
 {
+    rlx_oip_t *oip = request->oip;
+
     rlx_oip_stage_clear(&request->decoder.stage, true);
-    if (n_free == RLX_OIP_REQUESTS_KEPT || request->head.capacity > RLX_OIP_STAGE_KEEP_MAX) {
-        rlx_oip_decoder_fini(&request->decoder);
-        rlx_text_fini(&request->head);
-        free(request);
+    if (oip->n_free_requests == RLX_OIP_REQUESTS_KEPT || request->head.capacity > RLX_OIP_STAGE_KEEP_MAX) {
+        request_free(request);
         return;
     }
-    request->next = free_list;
-    free_list = request;
-    n_free++;
+    request->next = oip->free_requests;
+    oip->free_requests = request;
+    oip->n_free_requests++;
+}
+
+void rlx_oip_requests_free(rlx_oip_t *oip)
+{
+    while (oip->free_requests != NULL) {
+        rlx_oip_request_t *request = oip->free_requests;
+
+        oip->free_requests = request->next;
+        request_free(request);
+    }
+    oip->n_free_requests = 0;
 }
 
 static void answer_take(void *context, rlx_infer_t *infer, const rlx_infer_answer_t *answer)
@@ -55,10 +71,10 @@ static void answer_take(void *context, rlx_infer_t *infer, const rlx_infer_answe
     request->ops->answered(request, answer);
 }
 
-void rlx_oip_request_start(rlx_oip_request_t *request, rlx_rpc_call_t *call, rlx_node_t *node, uint64_t bytes)
+void rlx_oip_request_start(rlx_oip_request_t *request, rlx_rpc_call_t *call, uint64_t bytes)
 {
     rlx_oip_origin_t origin = {
-        .node = node,
+        .node = request->oip->node,
         .answer = answer_take,
         .context = request,
         .deadline_ns = rlx_rpc_call_deadline_ns(call),

@@ -10,6 +10,7 @@
 
 #include "daemon/oip/decode.h"
 #include "daemon/oip/encode.h"
+#include "daemon/oip/inside.h"
 #include "rpc/server/server.h"
 
 #define RLX_OIP_REQUESTS_KEPT 256 /* idle objects; more are freed */
@@ -23,6 +24,7 @@ typedef struct rlx_oip_owner_ops {
 } rlx_oip_owner_ops_t;
 
 struct rlx_oip_request {
+    rlx_oip_t *oip;
     rlx_oip_decoder_t decoder;
     rlx_text_t head;
     rlx_oip_state_t state;
@@ -33,14 +35,16 @@ struct rlx_oip_request {
 };
 
 /* NULL: no memory. */
-rlx_oip_request_t *rlx_oip_request_get(const rlx_oip_owner_ops_t *ops, void *owner);
-void rlx_oip_request_start(rlx_oip_request_t *request, rlx_rpc_call_t *call, rlx_node_t *node, uint64_t bytes);
+rlx_oip_request_t *rlx_oip_request_get(rlx_oip_t *oip, const rlx_oip_owner_ops_t *ops, void *owner);
+void rlx_oip_request_start(rlx_oip_request_t *request, rlx_rpc_call_t *call, uint64_t bytes);
 /* After the last byte. The answer may come, and the request may end, before this returns: do not touch it after success. */
 rlx_status_t rlx_oip_request_submit(rlx_oip_request_t *request, rlx_diag_t *diag);
 /* In `answered`: the answer goes out on `call`. False: no memory; nothing was sent. */
 bool rlx_oip_request_send(rlx_oip_request_t *request, rlx_rpc_call_t *call, const rlx_infer_answer_t *answer, bool streamed);
 /* On a stream: the error goes out in the stream, whatever the state before SENDING. */
 bool rlx_oip_request_send_error(rlx_oip_request_t *request, rlx_rpc_call_t *call, const rlx_diag_t *diag);
+/* Frees those that idle. */
+void rlx_oip_requests_free(rlx_oip_t *oip);
 /* The owner has nothing more to do with it. */
 void rlx_oip_request_leave(rlx_oip_request_t *request);
 

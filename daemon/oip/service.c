@@ -2,8 +2,13 @@
  * the like are the same on the wire. */
 #include "daemon/oip/service.h"
 
+#include <stdlib.h>
+
+#include "base/assert.h"
 #include "daemon/oip/handlers.h"
+#include "daemon/oip/inside.h"
 #include "daemon/oip/methods.h"
+#include "daemon/oip/request.h"
 #include "proto/health.pb-c.h"
 #include "proto/oip.pb-c.h"
 #include "proto/reflection.pb-c.h"
@@ -47,9 +52,9 @@ void rlx_oip_unary_lacks(rlx_oip_unary_t *unary, const char *what, const char *i
 #define SMALL_CALLS_COUNT(...) +1
 enum { N_METHODS = 2 RLX_OIP_SMALL_CALLS(SMALL_CALLS_COUNT) };
 
-const rlx_rpc_method_t *rlx_oip_methods(int *out_count)
+static void methods_fill(rlx_oip_t *oip)
 {
-    static rlx_rpc_method_t methods[N_METHODS];
+    rlx_rpc_method_t *methods = oip->methods;
     int n = 0;
 
     methods[n++] = rlx_oip_model_infer;
@@ -59,6 +64,31 @@ const rlx_rpc_method_t *rlx_oip_methods(int *out_count)
                                       rlx_oip_unary_message_end, rlx_oip_unary_half_close, rlx_oip_unary_closed};
     RLX_OIP_SMALL_CALLS(RLX_OIP_CALL)
 #undef RLX_OIP_CALL
-    *out_count = n;
-    return methods;
+    oip->n_methods = n;
+}
+
+rlx_status_t rlx_oip_create(rlx_node_t *node, rlx_oip_t **out_oip, rlx_diag_t *diag)
+{
+    rlx_oip_t *oip = calloc(1, sizeof *oip + N_METHODS * sizeof *oip->methods);
+
+    if (oip == NULL)
+        return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for the gRPC services");
+    oip->node = node;
+    methods_fill(oip);
+    *out_oip = oip;
+    return RLX_OK;
+}
+
+const rlx_rpc_method_t *rlx_oip_methods(const rlx_oip_t *oip, int *out_count)
+{
+    *out_count = oip->n_methods;
+    return oip->methods;
+}
+
+void rlx_oip_destroy(rlx_oip_t *oip)
+{
+    RLX_ASSERT(oip->watchers == NULL);
+    rlx_oip_requests_free(oip);
+    RLX_ASSERT(oip->staged == 0); /* no call is left */
+    free(oip);
 }

@@ -4,18 +4,17 @@
 
 #include "base/assert.h"
 
-static size_t stage_sum; /* of all capacities */
-
 static void sum_update(rlx_oip_stage_t *stage)
 {
-    RLX_ASSERT(stage_sum >= stage->counted);
-    stage_sum = stage_sum - stage->counted + stage->bytes.capacity;
+    RLX_ASSERT(*stage->sum >= stage->counted);
+    *stage->sum = *stage->sum - stage->counted + stage->bytes.capacity;
     stage->counted = stage->bytes.capacity;
 }
 
-void rlx_oip_stage_init(rlx_oip_stage_t *stage)
+void rlx_oip_stage_init(rlx_oip_stage_t *stage, size_t *sum)
 {
     rlx_text_init(&stage->bytes, RLX_OIP_STAGE_MAX);
+    stage->sum = sum;
     stage->counted = 0;
 }
 
@@ -31,8 +30,8 @@ rlx_status_t rlx_oip_stage_add(rlx_oip_stage_t *stage, const void *data, size_t 
 {
     rlx_text_t *text = &stage->bytes;
 
-    if (text->bytes + bytes > text->capacity && stage_sum - stage->counted + 2 * (text->bytes + bytes) > RLX_OIP_STAGE_ALL_MAX) {
-        rlx_fail(diag, RLX_E_SERVER_MEMORY, "requests whose bytes have no place yet hold %zu of %zu bytes", stage_sum,
+    if (text->bytes + bytes > text->capacity && *stage->sum - stage->counted + 2 * (text->bytes + bytes) > RLX_OIP_STAGE_ALL_MAX) {
+        rlx_fail(diag, RLX_E_SERVER_MEMORY, "requests whose bytes have no place yet hold %zu of %zu bytes", *stage->sum,
                  RLX_OIP_STAGE_ALL_MAX);
         return rlx_diag_hint(diag, "Send tensors as raw_input_contents, after `inputs`: those go straight to their place.");
     }

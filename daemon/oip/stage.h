@@ -1,7 +1,7 @@
 /* Bytes of a request that cannot go to their place yet: typed contents, raw contents that come before the inputs, messages of a stream
  * that waits. Growing buffers with two bounds, one for each and one for all together, so that many small hoards are no large one.
  *
- * When either is reached: RESOURCE_EXHAUSTED, with the number. Loop thread only: the sum is of the process. */
+ * When either is reached: RESOURCE_EXHAUSTED, with the number. Loop thread only. */
 #ifndef RLX_DAEMON_OIP_STAGE_H
 #define RLX_DAEMON_OIP_STAGE_H
 
@@ -14,10 +14,11 @@
 
 typedef struct rlx_oip_stage {
     rlx_text_t bytes;
+    size_t *sum;    /* of the capacities of all stages that share it; borrowed */
     size_t counted; /* of its capacity, in the sum */
 } rlx_oip_stage_t;
 
-void rlx_oip_stage_init(rlx_oip_stage_t *stage);
+void rlx_oip_stage_init(rlx_oip_stage_t *stage, size_t *sum);
 /* Memory goes back; a small buffer stays when `keep`. */
 void rlx_oip_stage_clear(rlx_oip_stage_t *stage, bool keep);
 rlx_status_t rlx_oip_stage_add(rlx_oip_stage_t *stage, const void *data, size_t bytes, rlx_diag_t *diag);

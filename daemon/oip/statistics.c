@@ -50,11 +50,11 @@ static void model_encode(rlx_text_t *out, const rlx_served_t *served)
 
     rlx_wire_string(out, 1, served->name);
     rlx_wire_string(out, 2, served->version);
-    rlx_wire_uint(out, 3, served->stats.last_ms);
-    rlx_wire_uint(out, 4, served->stats.inferences);
-    rlx_wire_uint(out, 5, served->stats.executions);
-    durations_encode(out, &served->stats);
-    batches_encode(out, &served->stats);
+    rlx_wire_uint(out, 3, served->stats->last_ms);
+    rlx_wire_uint(out, 4, served->stats->inferences);
+    rlx_wire_uint(out, 5, served->stats->executions);
+    durations_encode(out, served->stats);
+    batches_encode(out, served->stats);
     memory = rlx_wire_open(out, 8);
     rlx_wire_string(out, 1, "CPU");
     rlx_wire_uint(out, 3, served->resident_bytes);

@@ -19,7 +19,7 @@
 
 typedef struct rlx_oip_stream {
     rlx_rpc_call_t *call; /* NULL: over */
-    rlx_node_t *node;
+    rlx_oip_t *oip;
     rlx_oip_request_t *requests; /* list of all that are not over */
     int n_requests;
     rlx_oip_request_t *current;  /* being received; NULL: none, or its rest is skipped */
@@ -105,7 +105,7 @@ static void message_complete(rlx_oip_stream_t *stream)
 
 static void message_open(rlx_oip_stream_t *stream, uint64_t bytes)
 {
-    rlx_oip_request_t *request = rlx_oip_request_get(&stream_ops, stream);
+    rlx_oip_request_t *request = rlx_oip_request_get(stream->oip, &stream_ops, stream);
     rlx_diag_t diag = {0};
 
     stream->open = true;
@@ -120,7 +120,7 @@ static void message_open(rlx_oip_stream_t *stream, uint64_t bytes)
         request->next->previous = request;
     stream->requests = stream->current = request;
     stream->n_requests++;
-    rlx_oip_request_start(request, stream->call, stream->node, bytes);
+    rlx_oip_request_start(request, stream->call, bytes);
     if (bytes == 0)
         message_complete(stream);
 }
@@ -257,8 +257,8 @@ static void stream_open(rlx_rpc_call_t *call, void *service)
         return;
     }
     stream->call = call;
-    stream->node = service;
-    rlx_oip_stage_init(&stream->pending);
+    stream->oip = service;
+    rlx_oip_stage_init(&stream->pending, &stream->oip->staged);
 }
 
 static bool stream_message(rlx_rpc_call_t *call, uint64_t bytes)

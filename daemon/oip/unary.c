@@ -31,9 +31,10 @@ void rlx_oip_unary_open(rlx_rpc_call_t *call, void *service, const rlx_oip_unary
         return;
     }
     unary->call = call;
-    unary->node = service;
+    unary->oip = service;
+    unary->node = unary->oip->node;
     unary->ops = ops;
-    rlx_oip_stage_init(&unary->message);
+    rlx_oip_stage_init(&unary->message, &unary->oip->staged);
     rlx_text_init(&unary->out, RLX_OIP_REPLY_MAX);
 }
 

@@ -8,7 +8,7 @@
 #define RLX_DAEMON_OIP_UNARY_H
 
 #include "base/text.h"
-#include "daemon/node/node.h"
+#include "daemon/oip/inside.h"
 #include "daemon/oip/stage.h"
 #include "proto/unpack.h"
 
@@ -28,7 +28,8 @@ typedef struct rlx_oip_unary_ops {
 
 struct rlx_oip_unary {
     rlx_rpc_call_t *call; /* NULL: over */
-    rlx_node_t *node;
+    rlx_oip_t *oip;
+    rlx_node_t *node; /* its */
     const rlx_oip_unary_ops_t *ops;
     rlx_oip_stage_t message;
     rlx_text_t out;       /* the answer: written by the handler */

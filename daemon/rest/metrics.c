@@ -183,21 +183,21 @@ static void model_family_write(rlx_rest_t *rest, rlx_text_t *text, int id, const
         return;
     switch (id) {
     case M_MODEL_REQUESTS:
-        rlx_metric_count(text, &metrics[id], labels, 3, served->stats.success.count);
+        rlx_metric_count(text, &metrics[id], labels, 3, served->stats->success.count);
         for (int i = 0; i < RLX_FAIL_REASONS; i++) {
             labels[2].value = rlx_fail_reason_name((rlx_fail_reason_t)i);
-            rlx_metric_count(text, &metrics[id], labels, 3, served->stats.fail[i]);
+            rlx_metric_count(text, &metrics[id], labels, 3, served->stats->fail[i]);
         }
         break;
-    case M_MODEL_ROWS: rlx_metric_count(text, &metrics[id], labels, 2, served->stats.inferences); break;
-    case M_MODEL_RUNS: rlx_metric_count(text, &metrics[id], labels, 2, served->stats.executions); break;
+    case M_MODEL_ROWS: rlx_metric_count(text, &metrics[id], labels, 2, served->stats->inferences); break;
+    case M_MODEL_RUNS: rlx_metric_count(text, &metrics[id], labels, 2, served->stats->executions); break;
     case M_MODEL_QUEUE:
         rlx_metric_count(text, &metrics[id], labels, 2, rlx_actor_waiting(rlx_node_actor(rest->node), served->number));
         break;
     case M_MODEL_RESIDENT: rlx_metric_count(text, &metrics[id], labels, 2, served->resident_bytes); break;
-    case M_MODEL_TOTAL_TIME: rlx_metric_histogram(text, &metrics[id], labels, 2, &served->stats.total_time); break;
-    case M_MODEL_QUEUE_TIME: rlx_metric_histogram(text, &metrics[id], labels, 2, &served->stats.queue_time); break;
-    case M_MODEL_COMPUTE_TIME: rlx_metric_histogram(text, &metrics[id], labels, 2, &served->stats.compute_time); break;
+    case M_MODEL_TOTAL_TIME: rlx_metric_histogram(text, &metrics[id], labels, 2, &served->stats->total_time); break;
+    case M_MODEL_QUEUE_TIME: rlx_metric_histogram(text, &metrics[id], labels, 2, &served->stats->queue_time); break;
+    case M_MODEL_COMPUTE_TIME: rlx_metric_histogram(text, &metrics[id], labels, 2, &served->stats->compute_time); break;
     default: break;
     }
 }

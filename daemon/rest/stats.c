@@ -29,7 +29,7 @@ static void batches_write(rlx_json_t *json, const rlx_model_stats_t *stats)
 
 static void model_write(rlx_json_t *json, const rlx_served_t *served)
 {
-    const rlx_model_stats_t *stats = &served->stats;
+    const rlx_model_stats_t *stats = served->stats;
     static const rlx_duration_t none;
     rlx_duration_t fail = {.ns = stats->fail_all.ns};
 

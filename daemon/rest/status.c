@@ -21,7 +21,7 @@ static void times_write(rlx_json_t *json, const char *key, const rlx_metric_hist
 
 static void served_write(rlx_rest_t *rest, rlx_json_t *json, const rlx_served_t *served)
 {
-    const rlx_model_stats_t *stats = &served->stats;
+    const rlx_model_stats_t *stats = served->stats;
 
     rlx_json_unsigned(json, "requests", stats->success.count);
     rlx_json_unsigned(json, "rows", stats->inferences);

@@ -94,6 +94,35 @@ def a_model_is_replaced_under_traffic_and_a_bad_one_never_takes_over():
 
 
 @test
+def statistics_of_a_version_go_on_when_its_bundle_is_replaced_or_loaded_again():
+    """Monitoring reads them as counters: they never go back while the daemon runs, and requests of the replaced bundle count too."""
+    with Rlxd(bundles("sum")) as own, triton.InferenceServerClient(own.url) as c:
+        def counted():
+            stats = c.get_inference_statistics("sum").model_stats
+            assert [entry.version for entry in stats] == ["1"], stats
+            text = own.get("/metrics")[1].decode()
+            line = next(line for line in text.splitlines() if line.startswith("rlx_model_requests_total{") and 'result="success"' in line)
+            assert int(line.split()[-1]) == stats[0].inference_stats.success.count, line
+            return stats[0].inference_stats.success.count, stats[0].inference_count, stats[0].execution_count
+
+        def ask(times):
+            return [float(c.infer("sum", inputs()).as_numpy("total")[0, 1]) for _ in range(times)]
+
+        assert ask(3) == [2.0] * 3
+        assert counted()[0] == 3
+        own.add("sum", MODELS / "sum2.rlxb")
+        c.load_model("sum")
+        assert counted()[0] == 3, "replacing began anew"
+        assert ask(2) == [3.0] * 2
+        assert counted()[0] == 5
+        c.unload_model("sum")
+        c.load_model("sum")
+        assert counted()[0] == 5, "loading again began anew"
+        assert ask(1) == [3.0]
+        assert counted()[0] == 6
+
+
+@test
 def others_stay_ready_while_a_model_loads():
     """B206"""
     stop = threading.Event()

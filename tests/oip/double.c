@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/oip/inside.h"
 #include "rpc/message/datatype.h"
 
 rlx_double_t rlx_double;
 static rlx_node_copies_t copies;
+static rlx_oip_t oip;
 
 void rlx_double_reset(void)
 {
@@ -174,7 +176,7 @@ rlx_rpc_call_t *rlx_double_call(const rlx_rpc_method_t *method)
     if (call == NULL)
         abort();
     call->method = method;
-    method->open(call, NULL);
+    method->open(call, &oip);
     return call;
 }
 

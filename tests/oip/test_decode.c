@@ -8,11 +8,12 @@
 #include "tests/oip/request.h"
 
 static rlx_oip_decoder_t decoder;
+static size_t staged;
 
 static int setup(void **state)
 {
     (void)state;
-    rlx_oip_decoder_init(&decoder);
+    rlx_oip_decoder_init(&decoder, &staged);
     return 0;
 }
 
