@@ -15,6 +15,7 @@ import urllib.request
 import numpy
 
 import cases
+import trace_format
 from cases import Skip, test
 from rlxd import Rlxd
 
@@ -125,6 +126,25 @@ def infer_rest(server, x, request_id, traceparent=None):
 def a_trace_is_json_whose_spans_nest(bench):
     json.loads(bench.infer_trace.read_text())
     check_trace(bench.infer)
+
+
+@test
+def every_event_of_every_program_is_what_the_published_format_asks_for(bench):
+    hostile = ['quote " and \\ backslash', "tab\tline\n", "\u2028 \u00e9 \U0001f600", "</script>", ""]
+
+    def work(server):
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda i: infer_rest(server, bench.x, hostile[i % len(hostile)]), range(40)))
+
+    traced = bench.folder / "format.json"
+    rlx("bench", bench.bundle, "--input", bench.input, "--duration", "0.1", "--warmup", "0", "--profiling", traced)
+    trace_format.check(traced.read_text())
+    trace_format.check(bench.infer_trace.read_text())
+    events = trace_format.check(bench.daemon_trace(work, lambda server: server.stop()).read_text())
+    assert {e["args"]["id"] for e in events if e["ph"] == "b" and "args" in e} == set(hostile)
+    assert {"X", "i", "C", "M", "b", "e"} == {e["ph"] for e in events}
+    bounded = bench.daemon_trace(work, lambda server: server.stop(), ["--set", "profiling.size=100KiB"])
+    trace_format.check(bounded.read_text())
 
 
 @test
