@@ -69,7 +69,7 @@ static void MAP(activation)(int64_t op, MAP_T *y, const MAP_T *x, int64_t n, MAP
     UNARY(mish, MATH(mish)(v))
     UNARY(gelu, MATH(gelu)(v))
     UNARY(gelu_tanh, MATH(gelu_tanh)(v))
-    UNARY(swish, v * MATH(sigmoid)(a * v))
+    UNARY(swish, MATH(swish)(v, a))
     UNARY(shrink, v < -a ? v + b : v > a ? v - b : 0)
     default: MAP(immediate)(op, y, x, n, a, b);
     }

@@ -179,6 +179,21 @@ RLX_MATH float rlx_math_sigmoidf(float x)
     return (x < 0 ? e : 1) / (1 + e);
 }
 
+/* x sigmoid(alpha x) as x / (1 + exp(-alpha x)): one rounding and ten operations less. exp has one factor 2^n: from 88.4 on it is infinite,
+ * and the result, under 4e-37 there, is 0. */
+RLX_MATH float rlx_math_swishf(float x, float alpha)
+{
+    float c = x * -alpha, magic, n, r, p;
+
+    c = c > 89 ? 89 : c;
+    c = c < -87 ? -87 : c;
+    magic = __builtin_fmaf(c, 1.44269504088896341f, RLX_MATH_MAGICF);
+    n = magic - RLX_MATH_MAGICF;
+    r = __builtin_fmaf(n, -1.42860677e-6f, __builtin_fmaf(n, -0.693145752f, c));
+    p = __builtin_fmaf(__builtin_fmaf(rlx_math_exp_tailf(r), r, 1), r, 1);
+    return x / (1 + p * rlx_math_from_bitsf((rlx_math_bitsf(magic) << 23) + (127u << 23)));
+}
+
 RLX_MATH float rlx_math_tanhf(float x)
 {
     float t = __builtin_fabsf(x), s = x * x, p = -5.709498103681703e-3f;

@@ -246,6 +246,8 @@ RLX_MATH double rlx_math_sigmoid(double x)
     return (x < 0 ? e : 1) / (1 + e);
 }
 
+RLX_MATH double rlx_math_swish(double x, double alpha) { return x * rlx_math_sigmoid(alpha * x); }
+
 RLX_MATH double rlx_math_tanh(double x)
 {
     double t = rlx_math_expm1(2 * __builtin_fabs(x) > 44 ? 44 : 2 * __builtin_fabs(x)), y = t / (t + 2);
