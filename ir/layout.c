@@ -1,5 +1,5 @@
-/* Propagation of the blocked layout C16. Convolutions start it; element-wise ops, pools, channel concats and splits, spatial means and
- * resizes carry it on; everything else reads row-major. A reorder stands only where the two meet, once per value and direction. Keeps every
+/* Propagation of the blocked layout C16. Convolutions and pools start it; element-wise ops, channel concats and splits, spatial means,
+ * response norms and resizes carry it on; everything else reads row-major. A reorder stands only where the two meet, once per value and direction. Keeps every
  * bit: layouts move elements, orders of reduction are logical.
  *
  * One forward walk: an op sees the layouts its operands already have. */
@@ -231,13 +231,27 @@ static void visit_conv(layouts_t *l, rlx_op_t *op, bool input_row_major)
     op->out[0]->layout = RLX_LAYOUT_C16;
 }
 
+/* A pool on few channels would mostly pool the lanes past them. */
+static bool pool_starts(const rlx_graph_t *graph, const rlx_op_t *op)
+{
+    int64_t channels;
+
+    return op->in[0]->layout == RLX_LAYOUT_C16 || (rlx_expr_is_const(graph->exprs, op->in[0]->dims[1], &channels) && channels >= 4);
+}
+
 static bool is_pool(const rlx_op_t *op) { return op->kind == RLX_OP_max_pool || op->kind == RLX_OP_avg_pool; }
+
+/* The channels around a block's lanes lie in the blocks beside it. */
+static bool lrn_carries(const rlx_op_t *op)
+{
+    return op->kind == RLX_OP_lrn && blockable(op->in[0]) && op->in[0]->layout == RLX_LAYOUT_C16 && rlx_op_int(op, "size") <= 16;
+}
 
 static void visit(layouts_t *l, rlx_op_t *op)
 {
     bool input_row_major = false;
 
-    if (rlx_conv_wants_c16(l->graph, op, &input_row_major) && (!is_pool(op) || op->in[0]->layout == RLX_LAYOUT_C16)) {
+    if (rlx_conv_wants_c16(l->graph, op, &input_row_major) && (!is_pool(op) || pool_starts(l->graph, op))) {
         visit_conv(l, op, input_row_major);
     } else if (elementwise_carries(l, op)) {
         visit_elementwise(l, op);
@@ -249,7 +263,7 @@ static void visit(layouts_t *l, rlx_op_t *op)
         for (int i = 0; i < op->n_in; ++i)
             operand_as(l, op, i, RLX_LAYOUT_C16);
         op->out[0]->layout = RLX_LAYOUT_C16;
-    } else if (mean_carries(l->graph, op) || (op->in != NULL && op->n_in > 0 && rlx_sample_carries_c16(l->graph, op))) {
+    } else if (mean_carries(l->graph, op) || lrn_carries(op) || (op->in != NULL && op->n_in > 0 && rlx_sample_carries_c16(l->graph, op))) {
         op->out[0]->layout = RLX_LAYOUT_C16;
     } else {
         all_row_major(l, op);
@@ -296,6 +310,7 @@ rlx_status_t rlx_pass_layout(rlx_graph_t *graph, rlx_diag_t *diag)
 {
     layouts_t l = {.graph = graph, .diag = diag};
 
+    rlx_channels_sink(graph);
     for (rlx_op_t *op = graph->first; op != NULL; op = op->next)
         if (op->kind != RLX_OP_reorder)
             visit(&l, op);

@@ -56,6 +56,8 @@ rlx_conv_form_t rlx_conv_form(const rlx_graph_t *graph, const rlx_op_t *op)
 
     if (!shape_read(graph, op, &s) || !pads_are_natural(graph, op))
         return RLX_CONV_PLAIN;
+    if (rlx_op_attr(op, "channels") != NULL)
+        return RLX_CONV_GROUP;
     blocks = s.group == 1 || (s.channels / s.group % 16 == 0 && s.outputs / s.group % 16 == 0);
     if (op->kind == RLX_OP_conv_transpose)
         return blocks && strides_are_small(op) ? RLX_CONV_TRANSPOSE : RLX_CONV_PLAIN;

@@ -22,6 +22,17 @@ static rlx_value_t *weight_pack(rlx_builder_t *builder, const rlx_op_t *op, cons
     return made;
 }
 
+/* The order in which channels are read, or NULL. */
+static rlx_value_t *index_make(rlx_builder_t *builder, const rlx_op_t *op)
+{
+    const rlx_attr_t *channels = rlx_op_attr(op, "channels");
+    int64_t count = channels != NULL ? channels->n : 0;
+
+    return count == 0 ? NULL
+                      : rlx_builder_const(builder, op->name, RLX_I64, 1, &count, RLX_LAYOUT_ROW_MAJOR, channels->is,
+                                          count * (int64_t)sizeof *channels->is);
+}
+
 rlx_status_t rlx_conv_lower_group(rlx_builder_t *builder, const rlx_op_t *op, const rlx_conv_geometry_t *geometry, const rlx_value_t *bias,
                                   rlx_expr_t flops, rlx_diag_t *diag)
 {
@@ -39,7 +50,7 @@ rlx_status_t rlx_conv_lower_group(rlx_builder_t *builder, const rlx_op_t *op, co
     rlx_step_in(step, op->in[0]);
     rlx_step_in(step, weight_pack(builder, op, &pack));
     rlx_step_in(step, bias);
-    rlx_step_in(step, NULL);
+    rlx_step_in(step, index_make(builder, op));
     rlx_step_out(step, op->out[0]);
     rlx_step_param(step, RLX_WORD(rlx_conv_group_c16_params_t, batch), op->in[0]->dims[0]);
     rlx_step_param_const(step, RLX_WORD(rlx_conv_group_c16_params_t, group), pack.group);

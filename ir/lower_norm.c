@@ -172,7 +172,10 @@ static rlx_status_t lower_lrn(rlx_builder_t *builder, const rlx_op_t *op, rlx_di
     const rlx_value_t *x = op->in[0];
     planes_t planes = planes_of(graph, x);
     int64_t size = rlx_op_int(op, "size");
-    rlx_step_t *step = rlx_step_begin(builder, op, RLX_K_lrn, RLX_WORDS(rlx_lrn_params_t));
+    bool blocked = x->layout == RLX_LAYOUT_C16;
+    rlx_step_t *step = rlx_step_begin(builder, op, blocked ? RLX_K_lrn_c16 : RLX_K_lrn, RLX_WORDS(rlx_lrn_params_t));
+    rlx_expr_t blocks = rlx_expr_ceildiv(graph->exprs, planes.channels, num(graph, 16)), planes_of_tile = blocked ? blocks : planes.channels;
+    rlx_expr_t chunks = blocked ? rlx_expr_ceildiv(graph->exprs, planes.space, num(graph, RLX_LRN_CELLS)) : num(graph, 1);
 
     rlx_step_in(step, x);
     rlx_step_out(step, op->out[0]);
@@ -184,7 +187,7 @@ static rlx_status_t lower_lrn(rlx_builder_t *builder, const rlx_op_t *op, rlx_di
     rlx_step_param_f32(step, RLX_WORD(rlx_lrn_params_t, alpha), rlx_op_float(op, "alpha"));
     rlx_step_param_f32(step, RLX_WORD(rlx_lrn_params_t, beta), rlx_op_float(op, "beta"));
     rlx_step_param_f32(step, RLX_WORD(rlx_lrn_params_t, bias), rlx_op_float(op, "bias"));
-    return rlx_step_end(step, rlx_expr_mul(graph->exprs, planes.batch, planes.channels), RLX_EXPR_NONE,
+    return rlx_step_end(step, rlx_expr_mul(graph->exprs, rlx_expr_mul(graph->exprs, planes.batch, planes_of_tile), chunks), RLX_EXPR_NONE,
                         rlx_expr_mul(graph->exprs, rlx_value_count(graph, x), num(graph, size + 30)), diag);
 }
 

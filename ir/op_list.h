@@ -118,7 +118,7 @@ RLX_OP(batch_norm, norm, 5, 5, 3, 0, "epsilon:f=1e-5 momentum:f=0.9 training_mod
 RLX_OP(lrn, norm, 1, 1, 1, 0, "size:i alpha:f=1e-4 beta:f=0.75 bias:f=1", "")
 
 /* Convolution and pooling; spatial rank 1 to 3; pads are begins then ends (auto_pad is resolved at import into pads expressions). */
-RLX_OP(conv, conv, 2, 3, 1, 0, "strides:is dilations:is group:i=1", "x, w, b?; pads as symbolic list op->pads; chain")
+RLX_OP(conv, conv, 2, 3, 1, 0, "strides:is dilations:is group:i=1 channels:is", "x, w, b?; pads as symbolic list op->pads; chain; channels: input channel i is channel channels[i] of x (made by the layout pass)")
 RLX_OP(conv_transpose, conv, 2, 3, 1, 0, "strides:is dilations:is group:i=1 output_padding:is", "x, w, b?; chain as conv; kernel cells that fall between input cells do not exist, those outside the input are +0 factors")
 RLX_OP(max_pool, conv, 1, 1, 2, 0, "kernel:is strides:is dilations:is ceil_mode:i=0 storage_order:i=0", "y, indices?")
 RLX_OP(avg_pool, conv, 1, 1, 1, 0, "kernel:is strides:is dilations:is ceil_mode:i=0 count_include_pad:i=0", "serial, then divide")

@@ -18,6 +18,8 @@ rlx_status_t rlx_pass_fuse_transpose(rlx_graph_t *graph, rlx_diag_t *diag);
 rlx_status_t rlx_pass_fuse(rlx_graph_t *graph, rlx_diag_t *diag);
 /* Chooses blocked layouts and inserts reorders. ir/layout.c */
 rlx_status_t rlx_pass_layout(rlx_graph_t *graph, rlx_diag_t *diag);
+/* Part of the layout pass: channel shuffles become the order in which a convolution in groups reads its input. ir/channels.c */
+void rlx_channels_sink(rlx_graph_t *graph);
 /* Removes ops whose outputs nobody uses. ir/dead_code.c */
 void rlx_pass_dead_code(rlx_graph_t *graph);
 /* Gives every graph output its own value, written by an op: inserts identities. The last pass before lowering. ir/dead_code.c */

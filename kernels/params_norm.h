@@ -33,4 +33,9 @@ typedef struct rlx_lrn_params {
     int64_t dtype, batch, channels, space, size, alpha, beta, bias;
 } rlx_lrn_params_t;
 
+/* lrn_c16: lrn on f32 in C16, size at most 16. Tile: RLX_LRN_CELLS cells of a block of one batch index, the cells of a block one after
+ * another. */
+#define RLX_LRN_CELLS 64
+typedef rlx_lrn_params_t rlx_lrn_c16_params_t;
+
 #endif

@@ -4,6 +4,7 @@
 #include "kernels/abi.h"
 #include "kernels/lanes.h"
 #include "kernels/params.h"
+#include "kernels/vec16.h"
 
 #define COLUMNS_MAX 64
 
@@ -131,6 +132,34 @@ RLX_KERNEL_ENTRY(reduce_f32)
     }
 }
 
+/* The sums of sixteen channels that lie together: chain j of the lanes16 order is a vector. */
+static void channels_add(const float *x, int64_t count, float *out)
+{
+    vec16_t chain[16] = {{0}};
+    int64_t i = 0;
+
+    for (; i + 16 <= count; i += 16)
+        VEC16_UNROLL for (int j = 0; j < 16; j++)
+            chain[j] += vec16_load(x + (i + j) * 16);
+    for (int64_t j = 0; i + j < count; j++)
+        chain[j] += vec16_load(x + (i + j) * 16);
+    for (int half = 8; half > 0; half /= 2)
+        for (int j = 0; j < half; j++)
+            chain[j] += chain[j + half];
+    vec16_store(out, chain[0]);
+}
+
+static void channels_reduce(int64_t op, const float *x, int64_t count, float *out)
+{
+    if (reduce_f32_kind(op) != LANES_ADD) {
+        reduce_f32_columns(op, x, count, 16, 16, out);
+        return;
+    }
+    channels_add(x, count, out);
+    for (int c = 0; c < 16; c++)
+        out[c] = reduce_f32_finish(op, out[c], 0, count);
+}
+
 RLX_KERNEL_ENTRY(reduce_c16)
 {
     const rlx_reduce_c16_params_t *p = (const rlx_reduce_c16_params_t *)args->param;
@@ -140,7 +169,7 @@ RLX_KERNEL_ENTRY(reduce_c16)
     for (int64_t t = tile_begin; t < tile_end; t++) {
         int64_t n = t / p->blocks, first = t % p->blocks * 16, left = p->channels - first;
         float sum[16];
-        reduce_f32_columns(p->op, x + t * p->space * 16, p->space, 16, 16, sum);
+        channels_reduce(p->op, x + t * p->space * 16, p->space, sum);
         if (p->out_c16)
             for (int c = 0; c < 16; c++)
                 y[t * 16 + c] = sum[c];

@@ -1,4 +1,4 @@
-"""Small real networks with odd sizes and open dimensions, built with fixed seeds: a CNN, a transformer block, a recurrent net."""
+"""Small real networks with odd sizes and open dimensions, built with fixed seeds: two CNNs, a transformer block, a recurrent net."""
 
 import numpy
 import onnx
@@ -52,6 +52,24 @@ def cnn():
         lambda n, k: {"x": numpy.random.default_rng(k).standard_normal((n, 3, 45, 39)).astype(numpy.float32)}, y
 
 
+def groups():
+    """Groups that share blocks of channels, a shuffle between them, a response norm, pools of few channels."""
+    b = Builder(4)
+    x = b.op("MaxPool", "x", kernel_shape=[2, 2], strides=[2, 2])
+    x = b.op("LRN", b.op("Conv", x, b.weight(36, 5, 3, 3), b.weight(36, scale=0.1), pads=[1, 1, 1, 1]), size=5, alpha=0.1, beta=0.75)
+    x = b.op("AveragePool", x, kernel_shape=[3, 3], strides=[1, 1], pads=[1, 1, 1, 1])
+    g = b.op("Relu", b.op("Conv", x, b.weight(20, 9, 1, 1), b.weight(20, scale=0.1), group=4))
+    s = b.op("Reshape", g, b.constant(numpy.array([-1, 4, 5, 12, 10], numpy.int64)))
+    s = b.op("Reshape", b.op("Transpose", s, perm=[0, 2, 1, 3, 4]), b.constant(numpy.array([-1, 20, 12, 10], numpy.int64)))
+    d = b.op("Conv", s, b.weight(20, 1, 3, 3), b.weight(20, scale=0.1), pads=[1, 1, 1, 1], group=20)
+    z = b.op("Relu", b.op("Add", b.op("Conv", d, b.weight(36, 5, 1, 1), group=4), x))
+    wide = b.op("Conv", z, b.weight(54, 4, 3, 3), b.weight(54, scale=0.1), group=9, strides=[2, 1])
+    y = b.op("Flatten", b.op("GlobalAveragePool", b.op("Mul", wide, b.op("Sigmoid", wide))))
+    b.nodes[-1].output[0] = "y"
+    return b.model([("x", TensorProto.FLOAT, ["batch", 5, 24, 20])], [("y", TensorProto.FLOAT, ["batch", 54])]), \
+        lambda n, k: {"x": numpy.random.default_rng(k).standard_normal((n, 5, 24, 20)).astype(numpy.float32)}, y
+
+
 def transformer():
     b = Builder(2)
     heads, width, depth = 3, 51, 17
@@ -94,4 +112,4 @@ def recurrent():
         lambda n, k: {"x": numpy.random.default_rng(k).standard_normal((n, 13, size)).astype(numpy.float32)}, out
 
 
-ALL = {"cnn": cnn, "transformer": transformer, "recurrent": recurrent}
+ALL = {"cnn": cnn, "groups": groups, "transformer": transformer, "recurrent": recurrent}

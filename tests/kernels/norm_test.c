@@ -141,11 +141,65 @@ static void batch_norm_in_blocks_has_the_bits_of_planes(void **state)
     }
 }
 
+static double lrn_expected(const rlx_lrn_params_t *p, const float *x, int64_t i)
+{
+    int64_t c = i / p->space % p->channels, image = i / p->space / p->channels;
+    double sum = 0;
+
+    for (int64_t k = c - (p->size - 1) / 2; k < c - (p->size - 1) / 2 + p->size; k++)
+        if (k >= 0 && k < p->channels) {
+            double v = (double)x[(image * p->channels + k) * p->space + i % p->space];
+
+            sum += v * v;
+        }
+    return (double)x[i] / pow(1 + 0.5 * sum / (double)p->size, p->beta == float_bits(0.75f) ? 0.75 : 0.5);
+}
+
+/* Lanes past the last channel hold NaN: nothing may read them. */
+static void lrn_in_blocks_has_the_bits_of_planes(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 60; round++) {
+        rlx_lrn_params_t p = {.dtype = 1, .batch = 1 + kernel_random(2), .channels = 1 + kernel_random(40), .space = 1 + kernel_random(150),
+            .size = 1 + kernel_random(16), .alpha = float_bits(0.5f), .beta = float_bits(round % 3 ? 0.75f : 0.5f), .bias = float_bits(1)};
+        int64_t n = p.batch * p.channels * p.space, blocks = (p.channels + 15) / 16, padded = p.batch * blocks * p.space * 16;
+        float *x = kernel_floats(n), *want = kernel_floats(n), *xb = kernel_floats(padded), *yb = kernel_floats(padded + 16);
+        rlx_operand_t in = {.base = x}, out = {.base = want};
+
+        assert_int_equal(kernel_run(&builds[0], RLX_K_lrn, &in, &out, &p, p.batch * p.channels, 0), 0);
+        for (int64_t i = 0; i < n; i++)
+            assert_true(fabs((double)want[i] - lrn_expected(&p, x, i)) <= 4e-7 * fabs((double)x[i]));
+        for (int64_t i = 0; i < padded; i++)
+            xb[i] = NAN;
+        for (int64_t i = 0; i < n; i++)
+            xb[((i / p.space / p.channels * blocks + i / p.space % p.channels / 16) * p.space + i % p.space) * 16 +
+               i / p.space % p.channels % 16] = x[i];
+        in.base = xb;
+        out.base = yb;
+        for (int b = 0; b < n_builds; b++) {
+            memset(yb, 0x77, (size_t)(padded + 16) * 4);
+            assert_int_equal(kernel_run(&builds[b], RLX_K_lrn_c16, &in, &out, &p,
+                                        p.batch * blocks * ((p.space + RLX_LRN_CELLS - 1) / RLX_LRN_CELLS), 0), 0);
+            for (int64_t i = 0; i < n; i++)
+                assert_memory_equal(&yb[((i / p.space / p.channels * blocks + i / p.space % p.channels / 16) * p.space + i % p.space) * 16 +
+                                        i / p.space % p.channels % 16],
+                                    &want[i], 4);
+            for (int k = 0; k < 64; k++)
+                assert_int_equal(((unsigned char *)(yb + padded))[k], 0x77);
+        }
+        free(x);
+        free(want);
+        free(xb);
+        free(yb);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_agree),
         cmocka_unit_test(batch_norm_in_blocks_has_the_bits_of_planes),
+        cmocka_unit_test(lrn_in_blocks_has_the_bits_of_planes),
     };
     return cmocka_run_group_tests(tests, find_builds, NULL);
 }
