@@ -6,16 +6,17 @@ nets/yolo.py); the onnx package's, whose weights are placeholders, likewise; and
 
 Needs numpy and onnx only.
 
-    bench/models.py OUTDIR [NAME...]     writes NAME.onnx and NAME.npz (one array per input)
+    bench/models.py OUTDIR [NAME...]     writes NAME.onnx, NAME.npz (one array per input) and NAME.json (see outline); NAME@8: a batch of 8
 """
 
 import functools
+import json
 import os
 import sys
 
 import numpy
 import onnx
-from onnx import helper
+from onnx import TensorProto, helper
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from nets import packaged  # noqa: E402
@@ -90,16 +91,35 @@ def inputs_for(model, shapes, seed=7):
     return arrays
 
 
+def build(name):
+    """The network called NAME, or NAME@ROWS for a batch of ROWS."""
+    base, _, rows = name.partition("@")
+    model = ALL[base]()
+    return packaged.batched(model, int(rows)) if rows else model
+
+
+def outline(model):
+    """What a program must know to run it: inputs (name, shape, whether integers), and the first output of floats (name, index)."""
+    names = [value.name for value in model.graph.output]
+    floats = [value.name for value in model.graph.output if value.type.tensor_type.elem_type == TensorProto.FLOAT]
+    first = (floats or names)[0]
+    inputs = [[value.name, [dim.dim_value for dim in value.type.tensor_type.shape.dim], value.type.tensor_type.elem_type != TensorProto.FLOAT]
+              for value in packaged.inputs_of(model)]
+    return {"inputs": inputs, "output": first, "index": names.index(first)}
+
+
 def write(directory, names):
     os.makedirs(directory, exist_ok=True)
     for name in names:
-        model = ALL[name]()
-        onnx.save(model, os.path.join(directory, name + ".onnx"))
-        numpy.savez(os.path.join(directory, name + ".npz"), **inputs_for(model, packaged.open_shapes(name)))
-        print(f"{name}: {os.path.getsize(os.path.join(directory, name + '.onnx')) / 1e6:.1f} MB")
+        model, base = build(name), os.path.join(directory, name)
+        onnx.save(model, base + ".onnx")
+        numpy.savez(base + ".npz", **inputs_for(model, packaged.open_shapes(name)))
+        with open(base + ".json", "w") as file:
+            json.dump(outline(model), file)
+        print(f"{name}: {os.path.getsize(base + '.onnx') / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2 or not set(sys.argv[2:]) <= set(ALL):
+    if len(sys.argv) < 2 or not {name.partition("@")[0] for name in sys.argv[2:]} <= set(ALL):
         sys.exit(f"usage: {sys.argv[0]} OUTDIR [{' '.join(ALL)}]")
     write(sys.argv[1], sys.argv[2:] or list(ALL))

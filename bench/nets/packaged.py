@@ -22,6 +22,8 @@ def light(name, seed, classifier=0.05):
     role = {name: (node.op_type, index) for node in model.graph.node for index, name in enumerate(node.input)}
     values, kept = [], []
     for node in model.graph.node:
+        if node.op_type == "Softmax" and not node.attribute:
+            node.attribute.append(helper.make_attribute("axis", 1)) # what opset 9 means by none; MNN and ncnn take the last axis
         if node.op_type != "ConstantOfShape":
             kept.append(node)
             continue
@@ -63,6 +65,19 @@ def fixed(model, shapes):
     for value in list(model.graph.output):
         value.type.tensor_type.ClearField("shape")
     del model.graph.value_info[:]
+    return model
+
+
+def batched(model, rows):
+    """The model with axis 0 of every input, one row so far, at `rows`; shapes that a Reshape has as constants follow."""
+    model = fixed(model, {value.name: [rows] + [dim.dim_value for dim in value.type.tensor_type.shape.dim][1:] for value in inputs_of(model)})
+    shapes = {node.input[1] for node in model.graph.node if node.op_type == "Reshape"}
+    for value in model.graph.initializer:
+        if value.name in shapes:
+            array = numpy_helper.to_array(value).copy()
+            if array.size > 1 and array[0] == 1:
+                array[0] = 0 # as the input has it
+                value.CopyFrom(numpy_helper.from_array(array, value.name))
     return model
 
 

@@ -1,6 +1,8 @@
-"""One class per engine, all alike: Engine(model, threads, work) loads an .onnx file; prepare(arrays) binds inputs; run() runs once and
-keeps the result; output() is the first output as numpy. A peer gets its recommended settings for latency on CPU, f32."""
+"""One class per engine, all alike: Engine(base, threads, work) loads BASE.onnx, converted on first use into the folder WORK/engine;
+prepare(arrays) binds inputs; run() runs once and keeps the result; output() is the output that BASE.json names, as numpy. A peer gets its
+recommended settings for latency on CPU, f32. What a converter says stays in WORK/engine/NAME.log."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -9,13 +11,51 @@ import sys
 import numpy
 
 
-class OnnxRuntime:
-    def __init__(self, model, threads, work):
+class Engine:
+    def __init__(self, base, threads, work):
+        self.model, self.threads = base + ".onnx", threads
+        with open(base + ".json") as file:
+            outline = json.load(file)
+        self.inputs, self.name, self.index = outline["inputs"], outline["output"], outline["index"]
+        folder = os.path.join(work, type(self).__name__.lower())
+        self.converted = os.path.join(folder, os.path.basename(base))
+        os.makedirs(folder, exist_ok=True)
+        self.load()
+
+    def tool(self, path, *words, limit=900):
+        """Runs a converter, unless its output `path` is there already. Raises with the last line of its complaint."""
+        if os.path.exists(path):
+            return
+        log = self.converted + ".log"
+        if os.path.exists(log + ".failed"):
+            raise RuntimeError(open(log + ".failed").read())
+        command = [shutil.which(words[0], path=os.path.dirname(sys.executable)) or words[0], *words[1:]]
+        try:
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                                  cwd=os.path.dirname(self.converted), timeout=limit)
+            output, status = done.stdout, done.returncode
+        except subprocess.TimeoutExpired as expired:
+            output, status = f"{expired.stdout or ''}\nno result after {limit} s", 1
+        with open(log, "a") as file:
+            file.write(output)
+        if status != 0 or not os.path.exists(path):
+            lines = [line.strip() for line in output.splitlines() if line.strip()] or ["no output"]
+            wrong = [line for line in lines if "error" in line.lower() or "no result" in line or "not support" in line.lower()]
+            reason = f"{words[0]}: {(wrong or lines[::-1])[0][-160:]}"
+            with open(log + ".failed", "w") as file:
+                file.write(reason)
+            raise RuntimeError(reason)
+
+
+class OnnxRuntime(Engine):
+    level = "ORT_ENABLE_ALL"
+
+    def load(self):
         import onnxruntime
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
-        self.session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        options.intra_op_num_threads, options.inter_op_num_threads = self.threads, 1
+        options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, self.level)
+        self.session = onnxruntime.InferenceSession(self.model, options, providers=["CPUExecutionProvider"])
 
     def prepare(self, arrays):
         self.arrays = {value.name: arrays[value.name] for value in self.session.get_inputs()}
@@ -24,16 +64,21 @@ class OnnxRuntime:
         self.result = self.session.run(None, self.arrays)
 
     def output(self):
-        return self.result[0]
+        return self.result[self.index]
 
 
-class OpenVino:
-    def __init__(self, model, threads, work):
+class Reference(OnnxRuntime):
+    """ONNX Runtime without its optimiser: what the results are held against."""
+    level = "ORT_DISABLE_ALL"
+
+
+class OpenVino(Engine):
+    def load(self):
         import openvino
         core = openvino.Core()
-        core.set_property("CPU", {"INFERENCE_NUM_THREADS": threads,
+        core.set_property("CPU", {"INFERENCE_NUM_THREADS": self.threads,
                                   "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"})
-        self.compiled = core.compile_model(core.read_model(model), "CPU")
+        self.compiled = core.compile_model(core.read_model(self.model), "CPU")
         self.request = self.compiled.create_infer_request()
 
     def prepare(self, arrays):
@@ -45,35 +90,85 @@ class OpenVino:
         self.request.infer()
 
     def output(self):
-        return numpy.array(self.request.get_output_tensor(0).data)
+        return numpy.array(self.request.get_output_tensor(self.index).data)
 
 
-class Ncnn:
+class Mnn(Engine):
+    def load(self):
+        import MNN
+        path = self.converted + ".mnn"
+        self.tool(path, "mnnconvert", "-f", "ONNX", "--modelFile", self.model, "--MNNModel", path, "--bizCode", "bench")
+        self.expr = MNN.expr
+        self.manager = MNN.nn.create_runtime_manager(({"backend": "CPU", "precision": "high", "numThread": self.threads},))
+        self.net = MNN.nn.load_module_from_file(path, [name for name, _, _ in self.inputs], [self.name], runtime_manager=self.manager)
+
+    def prepare(self, arrays):
+        self.variables = []
+        for name, _, _ in self.inputs:
+            integer = arrays[name].dtype.kind != "f"
+            variable = self.expr.placeholder(list(arrays[name].shape), self.expr.NCHW, self.expr.int if integer else self.expr.float)
+            variable.write(numpy.array(arrays[name], dtype=numpy.int32 if integer else numpy.float32, order="C"))
+            self.variables.append(variable)
+
+    def run(self):
+        result = self.net.forward(self.variables)
+        self.result = (result[0] if isinstance(result, (list, tuple)) else result).read()
+
+    def output(self):
+        return numpy.array(self.result)
+
+
+class Iree(Engine):
+    """llvm-cpu for the CPU it compiles on; a convolution as it comes. IreeIm2col turns convolutions into products first."""
+    options = []
+
+    def load(self):
+        from iree import runtime
+        middle, path = self.converted + ".mlir", self.converted + ".vmfb"
+        if not os.path.exists(path):
+            self.tool(middle, "iree-import-onnx", self.model, "--opset-version", "17", "-o", middle)
+            self.tool(path, "iree-compile", "--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu",
+                      "--iree-llvmcpu-target-cpu=host", *self.options, middle, "-o", path)
+            os.remove(middle)
+        runtime.flags.parse_flags(f"--task_topology_group_count={self.threads}")
+        config = runtime.Config("local-sync" if self.threads == 1 else "local-task")
+        module = runtime.VmModule.mmap(config.vm_instance, path)
+        bound = runtime.load_vm_module(module, config)
+        self.runtime, self.device = runtime, config.device
+        self.function = bound[next(name for name in module.function_names if not name.startswith("__") and not name.endswith("$async"))]
+
+    def prepare(self, arrays):
+        self.arrays = [self.runtime.asdevicearray(self.device, numpy.ascontiguousarray(arrays[name])) for name, _, _ in self.inputs]
+
+    def run(self):
+        result = self.function(*self.arrays)
+        self.result = result[self.index] if isinstance(result, (list, tuple)) else result
+        self.result.to_host()
+
+    def output(self):
+        return numpy.array(self.result.to_host())
+
+
+class IreeIm2col(Iree):
+    options = ["--iree-global-opt-use-im2col-for-convs"]
+
+
+class Ncnn(Engine):
     """Converted by pnnx, which fixes shapes and drops the batch axis; what it or ncnn refuses in a model is rewritten
     before, see adapted."""
 
-    def __init__(self, model, threads, work):
+    def load(self):
         import ncnn
-        base = os.path.join(work, "ncnn", os.path.splitext(os.path.basename(model))[0])
-        os.makedirs(os.path.dirname(base), exist_ok=True)
+        base = self.converted
         if not os.path.exists(base + ".ncnn.bin"):
-            self.convert(model, base)
-        self.ncnn, self.net, self.inputs = ncnn, ncnn.Net(), self.inputs_of(base + ".onnx")
-        self.net.opt.num_threads = threads
+            self.convert()
+        self.ncnn, self.net = ncnn, ncnn.Net()
+        self.net.opt.num_threads = self.threads
         self.net.opt.use_vulkan_compute = False
         for precision in ("fp16_packed", "fp16_storage", "fp16_arithmetic", "bf16_storage"):
             setattr(self.net.opt, "use_" + precision, False)
         if self.net.load_param(base + ".ncnn.param") != 0 or self.net.load_model(base + ".ncnn.bin") != 0:
             raise RuntimeError("ncnn cannot load the converted model")
-
-    @staticmethod
-    def inputs_of(model):
-        """Name, shape and whether it is an integer, of every input."""
-        import onnx
-        graph = onnx.load(model).graph
-        constants = {value.name for value in graph.initializer}
-        ports = [(value.name, value.type.tensor_type) for value in graph.input if value.name not in constants]
-        return [(name, [dim.dim_value for dim in port.shape.dim], port.elem_type != onnx.TensorProto.FLOAT) for name, port in ports]
 
     @staticmethod
     def adapted(model, rows=64):
@@ -99,28 +194,34 @@ class Ncnn:
             graph.node.remove(cast)
         return model
 
-    @staticmethod
-    def convert(model, base):
+    def convert(self):
         import onnx
-        onnx.save(Ncnn.adapted(onnx.load(model)), base + ".onnx") # pnnx writes beside its input
-        shapes = ["[" + ",".join(map(str, shape)) + "]" + ("i64" if integer else "f32")
-                  for _, shape, integer in Ncnn.inputs_of(base + ".onnx")]
-        tool = shutil.which("pnnx", path=os.path.dirname(sys.executable)) or "pnnx"
-        done = subprocess.run([tool, base + ".onnx", "inputshape=" + ",".join(shapes), "fp16=0"], capture_output=True, text=True,
-                              cwd=os.path.dirname(base))
-        if not os.path.exists(base + ".ncnn.bin"):
-            raise RuntimeError("pnnx: " + (done.stderr.strip().splitlines() or ["no output"])[-1])
+        base, model = self.converted, Ncnn.adapted(onnx.load(self.model))
+        onnx.save(model, base + ".onnx") # pnnx writes beside its input
+        stored = {value.name for value in model.graph.initializer}
+        ports = {value.name: value.type.tensor_type.elem_type for value in model.graph.input if value.name not in stored}
+        integers = {name: kind != onnx.TensorProto.FLOAT for name, kind in ports.items()}
+        with open(base + ".inputs.json", "w") as file:
+            json.dump(integers, file)
+        shapes = ["[" + ",".join(map(str, shape)) + "]" + ("i64" if integers[name] else "f32") for name, shape, _ in self.inputs]
+        self.tool(base + ".ncnn.bin", "pnnx", base + ".onnx", "inputshape=" + ",".join(shapes), "fp16=0")
+        for end in (".onnx", ".pnnx.onnx", ".pnnx.bin"):
+            if os.path.exists(base + end):
+                os.remove(base + end)
 
     def prepare(self, arrays):
-        self.arrays = [numpy.array(arrays[name][0], dtype=numpy.int32 if integer else numpy.float32, order="C")
-                       for name, _, integer in self.inputs]
+        if any(array.shape[:1] != (1,) for array in arrays.values()):
+            raise RuntimeError("the batch axis that pnnx drops is not 1")
+        with open(self.converted + ".inputs.json") as file:
+            integers = json.load(file)
+        self.arrays = [numpy.array(arrays[name][0], dtype=numpy.int32 if integer else numpy.float32, order="C") for name, integer in integers.items()]
         self.mats = [self.ncnn.Mat(array).clone() for array in self.arrays] # the clone too may point into the array, which must stay
 
     def run(self):
         extractor = self.net.create_extractor()
         for index, mat in enumerate(self.mats):
             extractor.input(f"in{index}", mat)
-        status, self.result = extractor.extract("out0")
+        status, self.result = extractor.extract(f"out{self.index}")
         if status != 0:
             raise RuntimeError(f"ncnn: extract gives {status}")
 
@@ -128,4 +229,5 @@ class Ncnn:
         return numpy.array(self.result)
 
 
-ALL = {"onnxruntime": OnnxRuntime, "openvino": OpenVino, "ncnn": Ncnn}
+ALL = {"onnxruntime": OnnxRuntime, "openvino": OpenVino, "mnn": Mnn, "ncnn": Ncnn, "iree": Iree, "iree_im2col": IreeIm2col,
+       "reference": Reference}

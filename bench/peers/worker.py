@@ -1,4 +1,4 @@
-"""A process that holds one engine with one model. Speaks lines of JSON: {"output": PATH} saves the first output as .npy,
+"""A process that holds one engine with one model. Speaks lines of JSON: {"output": PATH} saves the output as .npy,
 {"seconds": S} runs for S seconds and answers with the latencies in milliseconds. Answers {"error": ...} once and ends when
 the engine fails."""
 
@@ -21,9 +21,9 @@ def measure(engine, seconds):
     return latencies
 
 
-def serve(name, model, arrays, threads, work, answer):
-    engine = engines.ALL[name](model, threads, work)
-    engine.prepare(dict(numpy.load(arrays)))
+def serve(name, base, threads, work, answer):
+    engine = engines.ALL[name](base, threads, work)
+    engine.prepare(dict(numpy.load(base + ".npz")))
     engine.run()
     answer({"ready": True})
     for line in sys.stdin:
@@ -36,7 +36,7 @@ def serve(name, model, arrays, threads, work, answer):
 
 
 def main():
-    name, model, arrays, threads, work = sys.argv[1:]
+    name, base, threads, work = sys.argv[1:]
     out = os.fdopen(os.dup(1), "w") # engines print to stdout
     os.dup2(2, 1)
 
@@ -45,7 +45,7 @@ def main():
         out.flush()
 
     try:
-        serve(name, model, arrays, int(threads), work, answer)
+        serve(name, base, int(threads), work, answer)
     except Exception as error: # any engine failure is a result
         answer({"error": f"{type(error).__name__}: {str(error)[:200]}"})
 
