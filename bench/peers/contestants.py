@@ -10,7 +10,7 @@ import sys
 import numpy
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ENVIRONMENT = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE", "OPENVINO_TELEMETRY": "0"}
+ENVIRONMENT = {**os.environ, "OPENVINO_TELEMETRY": "0"}
 
 
 class Peer:
