@@ -17,6 +17,7 @@ import tempfile
 import time
 
 MIB = 1 << 20
+MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else tempfile.gettempdir()
 BARE = "import sys, numpy; a = dict(numpy.load(sys.argv[1] + '.npz'))"
 PEER = BARE + """
 import onnxruntime as o
@@ -52,9 +53,12 @@ def compiler(rlx, base, folder):
 
 def start(rlx, base, folder, rounds):
     environment = {"RLX_CACHE_DIR": os.path.join(folder, "stamps")}
-    words = [rlx, "infer", os.path.join(folder, "model.rlxb"), "--input", base + ".npz", "--output", os.path.join(folder, "out.npz"),
-             "--threads", "1", "--quiet"]
-    return spend(words, environment) and median(rounds, words, environment) # the first leaves the stamp
+    words = [rlx, "infer", os.path.join(folder, "model.rlxb"), "--input", base + ".npz", "--output", os.path.join(MEMORY, f"rlx-out-{os.getpid()}.npz"),
+             "--threads", "1", "--quiet"] # not beside the bundle: the answer's fsync would wait for what the compiler wrote
+    found = spend(words, environment) and median(rounds, words, environment) # the first leaves the stamp
+    if os.path.exists(words[6]):
+        os.remove(words[6])
+    return found
 
 
 def peer(base, rounds):
@@ -72,6 +76,7 @@ def row(rlx, name, options):
         built = compiler(rlx, base, folder)
         if not built:
             return f"| {name} | refused |" + " |" * 9
+        os.sync()
         mine, other = start(rlx, base, folder, options.rounds), peer(base, options.rounds)
     size = os.path.getsize(base + ".onnx") / MIB
     cells = [name]
