@@ -32,6 +32,7 @@ static bool tls_check(const rlx_config_t *config)
     if (tls.certificate == NULL)
         return true;
     if (rlx_rpc_tls_check(&tls, &diag) != RLX_OK) {
+        fflush(stdout);
         rlx_diag_print(&diag, stderr);
         return false;
     }
@@ -54,7 +55,9 @@ int rlxd_check(const rlx_serve_options_t *options)
     rlx_models_check(&models, NULL, NULL, model_checked, &check);
     for (int i = 0; i < words->n_models; i++)
         rlx_models_check(&models, words->models[i].name, words->models[i].path, model_checked, &check);
-    if (check.n_good + check.n_bad == 0)
+    if (check.n_good + check.n_bad == 0 && models.repository != NULL)
+        printf("no bundle is in %s: neither NAME.rlxb nor NAME/VERSION/FILE.rlxb\n", models.repository);
+    else if (check.n_good + check.n_bad == 0)
         printf("no model is configured\n");
     return !tls ? RLXD_EXIT_CONFIG : check.n_bad > 0 ? RLXD_EXIT_FAILED : RLXD_EXIT_DONE;
 }

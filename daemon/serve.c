@@ -108,6 +108,14 @@ static rlx_status_t serve_make(rlx_serve_t *serve, rlx_diag_t *diag)
     return rlx_serve_listen(serve, diag);
 }
 
+static bool models_any(const rlx_serve_t *serve)
+{
+    rlx_model_entry_t entry;
+    int cursor = 0;
+
+    return rlx_models_next(rlx_node_models(serve->node), &cursor, &entry);
+}
+
 void rlx_serve_started(rlx_serve_t *serve)
 {
     if (serve->phase != RLX_SERVE_STARTING) /* told to stop while models were loading */
@@ -120,6 +128,9 @@ void rlx_serve_started(rlx_serve_t *serve)
     }
     if (serve->options->config->models.repository == NULL && serve->options->words->n_models == 0)
         RLX_LOG(RLX_LOG_WARNING, "no model is configured: there is neither --model nor --models (models.repository)");
+    else if (!models_any(serve))
+        RLX_LOG(RLX_LOG_WARNING, "the model repository holds no bundle: neither NAME.rlxb nor NAME/VERSION/FILE.rlxb",
+                rlx_log_text("folder", serve->options->config->models.repository));
     rlx_node_started(serve->node, serve->loads_failed == 0);
     serve->phase = RLX_SERVE_SERVING;
     rlx_serve_watch_phase(serve);

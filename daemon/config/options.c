@@ -144,6 +144,17 @@ static void table_make(struct option *table, char sources[][32])
     table[N_ROWS] = (struct option){0};
 }
 
+/* A word without an option. */
+static rlx_status_t stray_fail(const char *word, rlx_diag_t *diag)
+{
+    size_t n = strlen(word);
+
+    if (n <= 5 || strcmp(word + n - 5, ".rlxb") != 0)
+        return usage_fail(diag, "unexpected argument '%s'", word);
+    rlx_fail(diag, RLX_E_USAGE, "unexpected argument '%s'", word);
+    return rlx_diag_hint(diag, "Name a bundle with --model FILE, a folder of bundles with --models DIR.");
+}
+
 rlx_status_t rlxd_options_parse(int argc, char **argv, rlxd_options_t *out_options, rlx_diag_t *diag)
 {
     static char sources[N_ROWS][32];
@@ -162,7 +173,7 @@ rlx_status_t rlxd_options_parse(int argc, char **argv, rlxd_options_t *out_optio
         else
             RLX_TRY(setting_add(out_options, rows[row].key, rows[row].value != NULL ? rows[row].value : optarg, sources[row], diag));
     }
-    return optind == argc ? RLX_OK : usage_fail(diag, "unexpected argument '%s'", argv[optind]);
+    return optind == argc ? RLX_OK : stray_fail(argv[optind], diag);
 }
 
 void rlxd_options_fini(rlxd_options_t *options)

@@ -213,6 +213,8 @@ rlx_status_t rlx_served_create(const rlx_load_context_t *context, const char *na
     }
     if (status != RLX_OK) {
         rlx_diag_at(diag, "%s", found->path);
+        if (strlen(found->path) > 5 && strcmp(found->path + strlen(found->path) - 5, ".onnx") == 0)
+            rlx_diag_hint(diag, "`rlx run --model FILE` compiles a model and serves it; `rlx compile` makes the bundle alone.");
         rlx_served_destroy(box);
         return status;
     }

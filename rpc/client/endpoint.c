@@ -70,8 +70,10 @@ rlx_status_t rlx_rpc_endpoint_parse(const char *text, rlx_rpc_endpoint_t *out_en
 
         while (i < n && strncmp(text, schemes[i].scheme, strlen(schemes[i].scheme)) != 0)
             i++;
-        if (i == n)
-            return endpoint_refuse(text, "it begins with none of http:// grpc:// https:// grpcs:// unix:", diag);
+        if (i == n) {
+            endpoint_refuse(text, "it begins with none of http:// grpc:// https:// grpcs:// unix:", diag);
+            return strstr(text, "://") == NULL ? rlx_diag_hint(diag, "Write http://%.200s, or https:// for TLS.", text) : RLX_INVALID_ARGUMENT;
+        }
         endpoint.kind = schemes[i].kind;
         RLX_TRY(host_parse(text, text + strlen(schemes[i].scheme), &endpoint, diag));
     }

@@ -117,6 +117,21 @@ def what_keeps_rlxd_from_listening_is_named_with_what_helps(kit):
 
 
 @test
+def what_a_newcomer_tries_first_is_answered_with_what_works(kit):
+    expect(run(RLXD, kit.add), 2, "RLX-1001", "--model FILE")
+    model = kit.folder / "add.onnx"
+    assert model.exists()
+    expect(run(RLXD, "--port", 0, "--model", model), 1, "rlx run --model FILE")
+    expect(run(RLXCTL, "--url", "127.0.0.1:8080", "status"), 2, "RLX-1704", "Write http://127.0.0.1:8080")
+    empty = kit.folder / "empty"
+    empty.mkdir()
+    expect(run(RLXD, "--check", "--models", empty), 0, "no bundle is in", str(empty), "NAME.rlxb")
+    with Daemon("--models", empty, "--port", 0) as daemon:
+        assert daemon.stop() == 0
+        assert "holds no bundle" in daemon.log() and str(empty) in daemon.log(), daemon.log()
+
+
+@test
 def a_bad_bundle_in_the_repository_does_not_keep_the_others_from_serving(kit):
     folder = kit.folder / "mixed"
     folder.mkdir()
