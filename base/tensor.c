@@ -16,6 +16,7 @@ static const char *const layouts[] = {
     [RLX_LAYOUT_ROW_MAJOR] = "row-major",      [RLX_LAYOUT_C16] = "c16",   [RLX_LAYOUT_CONV_16I16O] = "conv-16i16o",
     [RLX_LAYOUT_GEMM_16N] = "gemm-16n", [RLX_LAYOUT_DW16] = "dw16", [RLX_LAYOUT_CONV_16O] = "conv-16o",
     [RLX_LAYOUT_CONV_GROUP] = "conv-group",
+    [RLX_LAYOUT_WINOGRAD] = "winograd",
 };
 
 size_t rlx_dtype_size(rlx_dtype_t dtype)

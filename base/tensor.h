@@ -43,6 +43,8 @@ typedef enum rlx_layout {
     RLX_LAYOUT_CONV_16O = 5,   /* first-layer weights [ceil(O/16)][kernel...][I][16 o]; lanes past O are zero */
     RLX_LAYOUT_CONV_GROUP = 6, /* weights [G][output blocks the group touches][ceil(I/16)][kernel...][16 i][16 o], output blocks counted over
                                 * all groups; lanes of other groups are zero; the last block holds I mod 16 rows */
+    RLX_LAYOUT_WINOGRAD = 7,   /* transformed filters [ceil(O/32)][tap][blocks of the group: 2, or 1 in the last of an odd count][I][16 o];
+                                * lanes past O are zero */
 } rlx_layout_t;
 
 /* 0 for a value outside the list. */

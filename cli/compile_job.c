@@ -42,6 +42,24 @@ static rlx_status_t level_apply(rlx_compile_job_t *job, const char *text, rlx_di
     return RLX_OK;
 }
 
+static const char *const accuracy_texts[] = {[RLX_ACCURACY_DEFAULT] = "default", [RLX_ACCURACY_CAREFUL] = "careful",
+                                             [RLX_ACCURACY_DIRECT] = "direct"};
+
+rlx_status_t rlx_cli_accuracy(const char *text, rlx_accuracy_t *out_accuracy, rlx_diag_t *diag)
+{
+    for (size_t i = 0; i < sizeof accuracy_texts / sizeof *accuracy_texts; i++)
+        if (strcmp(accuracy_texts[i], text) == 0) {
+            *out_accuracy = (rlx_accuracy_t)i;
+            return RLX_OK;
+        }
+    return rlx_fail(diag, RLX_E_USAGE, "--accuracy: '%s' is none of default, careful, direct", text);
+}
+
+static rlx_status_t accuracy_apply(rlx_compile_job_t *job, const char *text, rlx_diag_t *diag)
+{
+    return rlx_cli_accuracy(text, &job->options.accuracy, diag);
+}
+
 static rlx_status_t shape_apply(rlx_compile_job_t *job, const char *text, rlx_diag_t *diag)
 {
     RLX_TRY(rlx_cli_shape(text, &job->options, diag));
@@ -57,7 +75,7 @@ static rlx_status_t maxima_apply(rlx_compile_job_t *job, const char *text, rlx_d
 static const struct {
     const char *name;
     rlx_status_t (*apply)(rlx_compile_job_t *job, const char *text, rlx_diag_t *diag);
-} options[] = {{"target", target_apply}, {"opt-level", level_apply}, {"shape", shape_apply}, {"max", maxima_apply}};
+} options[] = {{"target", target_apply}, {"opt-level", level_apply}, {"accuracy", accuracy_apply}, {"shape", shape_apply}, {"max", maxima_apply}};
 #define N_OPTIONS (sizeof options / sizeof *options)
 
 bool rlx_compile_job_takes(const char *option)
@@ -81,6 +99,7 @@ rlx_status_t rlx_compile_job_complete(rlx_compile_job_t *job, rlx_diag_t *diag)
     static const char *const level_texts[] = {"", "1", "2", "3"};
 
     RLX_TRY(job_record(job, "target", job->target, diag));
+    RLX_TRY(job_record(job, "accuracy", accuracy_texts[job->options.accuracy], diag));
     return job_record(job, "opt-level", level_texts[job->options.opt_level], diag);
 }
 

@@ -21,9 +21,10 @@ typedef struct rlx_compile_figures {
 } rlx_compile_figures_t;
 
 void rlx_compile_job_init(rlx_compile_job_t *out_job);
-/* One of --target, --opt-level, --shape, --max ("target" ...). `text` must live as long as the job. False: no option of a compilation. */
+/* One of --target, --opt-level, --accuracy, --shape, --max ("target" ...). `text` must live as long as the job. False: no option of a compilation. */
 bool rlx_compile_job_takes(const char *option);
 rlx_status_t rlx_compile_job_option(rlx_compile_job_t *job, const char *option, const char *text, rlx_diag_t *diag);
+rlx_status_t rlx_cli_accuracy(const char *text, rlx_accuracy_t *out_accuracy, rlx_diag_t *diag);
 /* After the last option. */
 rlx_status_t rlx_compile_job_complete(rlx_compile_job_t *job, rlx_diag_t *diag);
 /* Compiles and writes the bundle to `path`, making its folder. */

@@ -12,6 +12,7 @@ static rlx_status_t words_parse(int argc, char **argv, rlx_compile_job_t *job, c
     static const struct option options[] = {
         {"model", required_argument, NULL, 'm'},     {"target", required_argument, NULL, 't'}, {"output", required_argument, NULL, 'o'},
         {"opt-level", required_argument, NULL, 'O'}, {"shape", required_argument, NULL, 's'},  {"max", required_argument, NULL, 'M'},
+        {"accuracy", required_argument, NULL, 'a'},
         {0},
     };
 
@@ -23,6 +24,7 @@ static rlx_status_t words_parse(int argc, char **argv, rlx_compile_job_t *job, c
         case 'o': *out_output = optarg; break;
         case 't': RLX_TRY(rlx_compile_job_option(job, "target", optarg, diag)); break;
         case 'O': RLX_TRY(rlx_compile_job_option(job, "opt-level", optarg, diag)); break;
+        case 'a': RLX_TRY(rlx_compile_job_option(job, "accuracy", optarg, diag)); break;
         case 's': RLX_TRY(rlx_compile_job_option(job, "shape", optarg, diag)); break;
         case 'M': RLX_TRY(rlx_compile_job_option(job, "max", optarg, diag)); break;
         default: return diag->status;
@@ -82,6 +84,9 @@ const rlx_verb_t rlx_verb_compile = {
             "  --target NAME       x86_64 (the default): AVX2 and AVX-512 code, chosen when the bundle is loaded\n"
             "  --opt-level N       1 folding and dead code, 2 fusion, 3 blocked layouts and fast kernels (the default);\n"
             "                      every level gives the same bits\n"
+            "  --accuracy A        default: 3x3 convolutions by Winograd's F(4,3) or F(2,3) where that is faster and, with the layer's own\n"
+            "                      weights, within 3e-6 (mean) and 5e-5 (maximum) of the exact result, relative to its RMS; careful:\n"
+            "                      F(2,3) only, which is as accurate as a direct convolution; direct: none\n"
             "  --shape NAME=DIMS   fixes an input's shape: --shape image=1x3x224x224; ? leaves an axis open; may be repeated\n"
             "  --max SYMBOL=N,...  declares the largest value of a symbol: --max batch=8,width=2048; larger requests are refused\n"
             "\n"

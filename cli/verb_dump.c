@@ -7,10 +7,11 @@
 #include "base/file.h"
 #include "bundle/bundle.h"
 #include "cli/cli.h"
+#include "cli/compile_job.h"
 #include "cli/graph_svg.h"
 #include "cli/program_text.h"
 
-static const char *const passes[] = {"import", "canonicalise", "fuse", "layout", "lower"};
+static const char *const passes[] = {"import", "canonicalise", "algorithm", "fuse", "layout", "lower"};
 static const struct {
     const char *name;
     void (*print)(const rlx_graph_t *graph, FILE *out);
@@ -30,7 +31,7 @@ static rlx_status_t after_parse(const char *text, dump_request_t *request, rlx_d
             return RLX_OK;
         }
     rlx_fail(diag, RLX_E_USAGE, "--after: there is no pass '%s'", text);
-    return rlx_diag_hint(diag, "Passes, in order: import, canonicalise, fuse, layout, lower.");
+    return rlx_diag_hint(diag, "Passes, in order: import, canonicalise, algorithm, fuse, layout, lower.");
 }
 
 static rlx_status_t format_parse(const char *text, dump_request_t *request, rlx_diag_t *diag)
@@ -48,7 +49,7 @@ static rlx_status_t request_parse(int argc, char **argv, dump_request_t *request
     static const struct option options[] = {
         {"model", required_argument, NULL, 'm'},  {"after", required_argument, NULL, 'a'},     {"format", required_argument, NULL, 'f'},
         {"output", required_argument, NULL, 'o'}, {"opt-level", required_argument, NULL, 'O'}, {"shape", required_argument, NULL, 's'},
-        {"max", required_argument, NULL, 'M'},    {0},
+        {"max", required_argument, NULL, 'M'},    {"accuracy", required_argument, NULL, 'A'}, {0},
     };
     int64_t level;
 
@@ -61,6 +62,7 @@ static rlx_status_t request_parse(int argc, char **argv, dump_request_t *request
         case 'f': RLX_TRY(format_parse(optarg, request, diag)); break;
         case 's': RLX_TRY(rlx_cli_shape(optarg, &request->options, diag)); break;
         case 'M': RLX_TRY(rlx_cli_maxima(optarg, &request->options, diag)); break;
+        case 'A': RLX_TRY(rlx_cli_accuracy(optarg, &request->options.accuracy, diag)); break;
         case 'O':
             RLX_TRY(rlx_cli_int("--opt-level", optarg, 1, 3, &level, diag));
             request->options.opt_level = (int)level;
@@ -103,9 +105,9 @@ static rlx_status_t bundle_dump(const dump_request_t *request, FILE *out, rlx_di
 static const char *pass_run_at(const dump_request_t *request)
 {
     if (request->options.opt_level < 3 && strcmp(request->after, "layout") == 0)
-        return request->options.opt_level == 2 ? "fuse" : "canonicalise";
+        return request->options.opt_level == 2 ? "fuse" : "algorithm";
     if (request->options.opt_level < 2 && strcmp(request->after, "fuse") == 0)
-        return "canonicalise";
+        return "algorithm";
     return request->after;
 }
 
@@ -159,10 +161,10 @@ const rlx_verb_t rlx_verb_dump = {
     .help = "rlx dump FILE.onnx|FILE.rlxb [options]\n"
             "\n"
             "Options:\n"
-            "  --after PASS    import (the default), canonicalise, fuse, layout, or lower (the program that the executor runs)\n"
+            "  --after PASS    import (the default), canonicalise, algorithm, fuse, layout, or lower (the program that is run)\n"
             "  --format F      text (the default), dot (Graphviz), svg (a picture)\n"
             "  --output FILE   writes there instead of to standard output\n"
-            "  --opt-level N, --shape NAME=DIMS, --max SYMBOL=N   as for `rlx compile`\n"
+            "  --opt-level N, --accuracy A, --shape NAME=DIMS, --max SYMBOL=N   as for `rlx compile`\n"
             "\n"
             "Example: rlx dump model.onnx --after fuse --format svg --output model.svg\n",
     .run = dump_run,

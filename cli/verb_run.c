@@ -88,7 +88,7 @@ static rlx_status_t model_word(const run_words_t *run, const char *text, char **
 /* Takes the options that concern models; all others are rlxd's. */
 static rlx_status_t words_take(int argc, char **argv, run_words_t *run, rlx_diag_t *diag)
 {
-    static const char *const compile_options[] = {"target", "opt-level", "shape", "max"};
+    static const char *const compile_options[] = {"target", "opt-level", "accuracy", "shape", "max"};
 
     for (int i = 1; i < argc; i++) {
         const char *value = value_of("model", argc, argv, &i);
@@ -164,7 +164,7 @@ const rlx_verb_t rlx_verb_run = {
             "Options:\n"
             "  --model [NAME=]FILE a bundle (.rlxb), or an ONNX model, which is compiled first; may be repeated\n"
             "  --config FILE       configuration; without it: 127.0.0.1:8080 and the machine's CPU\n"
-            "  --opt-level, --shape, --max, --target   how ONNX models are compiled, as `rlx compile` takes them\n"
+            "  --opt-level, --accuracy, --shape, --max, --target   how ONNX models are compiled, as `rlx compile` takes them\n"
             "  all options of rlxd: --devices auto, --port N, --models DIR, --profiling FILE ...; `rlxd --help` lists them\n"
             "\n"
             "Compiled models are kept in RLX_CACHE_DIR (or ~/.cache/rlx) under a name made of the model's bytes, the options and this\n"

@@ -1,4 +1,4 @@
-/* The pipeline: import -> canonicalise -> fuse -> layout -> lower -> emit, with the verifier after every pass. */
+/* The pipeline: import -> canonicalise -> algorithm -> fuse -> layout -> lower -> emit, with the verifier after every pass. */
 #include "ir/compile.h"
 
 #include <stdlib.h>
@@ -39,6 +39,7 @@ static rlx_status_t fuse(rlx_graph_t *graph, rlx_diag_t *diag)
 
 static const pass_entry_t pass_table[] = {
     {"canonicalise", 1, canonicalise},
+    {"algorithm", 1, rlx_pass_algorithm},
     {"fuse", 2, fuse},
     {"layout", 3, rlx_pass_layout},
 };
@@ -146,6 +147,8 @@ rlx_status_t rlx_compile_graph(rlx_graph_t *graph, const rlx_compile_options_t *
     rlx_builder_t builder;
     rlx_status_t status;
 
+    graph->accuracy = options->accuracy;
+    rlx_conv_mark_open(graph);
     RLX_TRY(apply_shapes(graph, options, diag));
     RLX_TRY(apply_maxima(graph, options, diag));
     RLX_TRY(run_passes(graph, options, diag));

@@ -11,11 +11,12 @@
 
 typedef struct rlx_compile_options {
     int opt_level;             /* 1..3 */
+    rlx_accuracy_t accuracy;
     struct { const char *input; int rank; int64_t dims[RLX_RANK_MAX]; } shapes[RLX_COMPILE_BINDINGS_MAX]; /* --shape; -1 leaves an axis open */
     int n_shapes;
     struct { const char *symbol; int64_t max; } maxima[RLX_COMPILE_BINDINGS_MAX]; /* --max */
     int n_maxima;
-    const char *dump_after;    /* pass name ("import", "canonicalise", "fuse", "layout", "lower"), or NULL */
+    const char *dump_after;    /* pass name ("import", "canonicalise", "algorithm", "fuse", "layout", "lower"), or NULL */
     FILE *dump_out;
     void (*dump)(const rlx_graph_t *graph, FILE *out); /* how: NULL means rlx_graph_dump */
     void (*progress)(void *context, const char *phase); /* may be NULL */

@@ -28,6 +28,21 @@ rlx_conv_blocking_t rlx_conv_blocking_transpose(rlx_graph_t *graph, const rlx_co
 bool rlx_conv_in_place(const rlx_graph_t *graph, const rlx_conv_geometry_t *geometry);
 /* Such a convolution with all pixels in one column, so that rows are pixels. */
 rlx_conv_geometry_t rlx_conv_geometry_column(const rlx_graph_t *graph, const rlx_conv_geometry_t *geometry);
+/* ir/winograd_blocking.c: of conv_winograd_c16. */
+typedef struct rlx_winograd_blocking {
+    rlx_expr_t patches;      /* of a block */
+    rlx_expr_t blocks;       /* of all images */
+    int64_t range, ranges;   /* output-channel blocks per range, ranges */
+    bool transformed;        /* the input is transformed by a step of its own */
+    rlx_expr_t block_floats; /* transformed input of a block */
+    rlx_expr_t scratch;      /* bytes per worker */
+} rlx_winograd_blocking_t;
+
+/* Patches of m x m outputs in `batch` images. */
+rlx_expr_t rlx_winograd_patches(rlx_graph_t *graph, const rlx_conv_geometry_t *geometry, int m, rlx_expr_t batch);
+rlx_winograd_blocking_t rlx_winograd_blocking(rlx_graph_t *graph, const rlx_conv_geometry_t *geometry, int m, rlx_expr_t batch,
+                                              int64_t channels, int64_t outputs);
+
 /* A geometry of spatial rank 1 as rank 2 with height 1. */
 rlx_conv_geometry_t rlx_conv_geometry_plane(const rlx_graph_t *graph, const rlx_conv_geometry_t *geometry);
 

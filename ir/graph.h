@@ -78,6 +78,7 @@ struct rlx_op {
     rlx_attr_t *attrs;
     rlx_expr_t *pads;          /* conv and pools: 2 x spatial rank: begins, ends; else NULL */
     rlx_op_t *prev, *next;     /* topological order */
+    bool open;                 /* conv: its map had an open extent before --shape bound it: what decides bits goes by the model's own extents */
     void *sched;               /* scheduled level: ir/schedule.h; NULL before */
 };
 
@@ -97,8 +98,16 @@ typedef struct rlx_check {
     const char *message;
 } rlx_check_t;
 
+/* How far convolutions may be from the order of a direct one: ir/conv_algorithm.c. */
+typedef enum rlx_accuracy {
+    RLX_ACCURACY_DEFAULT, /* F(4,3) and F(2,3) where their error is within the bounds */
+    RLX_ACCURACY_CAREFUL, /* F(2,3) only, whose error is no larger than a direct convolution's */
+    RLX_ACCURACY_DIRECT,  /* direct convolutions only */
+} rlx_accuracy_t;
+
 struct rlx_graph {
     const char *name;
+    rlx_accuracy_t accuracy;
     rlx_exprs_t *exprs;
     rlx_op_t *first, *last;
     int n_ops;

@@ -1,4 +1,5 @@
 /* Lowering of the conv family to kernels: blocked where the layout pass chose C16, else the plain definitions. */
+#include "ir/conv_algorithm.h"
 #include "ir/conv_geometry.h"
 #include "ir/conv_operands.h"
 #include "ir/dispatch.h"
@@ -46,7 +47,9 @@ static rlx_status_t lower_plain(rlx_builder_t *builder, const rlx_op_t *op, rlx_
 
 static rlx_status_t lower_conv(rlx_builder_t *builder, const rlx_op_t *op, rlx_diag_t *diag)
 {
-    return op->out[0]->layout == RLX_LAYOUT_C16 ? rlx_conv_lower_c16(builder, op, diag) : lower_plain(builder, op, diag);
+    if (op->out[0]->layout == RLX_LAYOUT_C16)
+        return rlx_conv_lower_c16(builder, op, diag);
+    return rlx_conv_algorithm(op) != RLX_CONV_ALGORITHM_DIRECT ? rlx_winograd_lower_plain(builder, op, diag) : lower_plain(builder, op, diag);
 }
 
 static rlx_status_t lower_max_unpool(rlx_builder_t *builder, const rlx_op_t *op, rlx_diag_t *diag)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
+#include "ir/conv_algorithm.h"
 #include "ir/conv_blocking.h"
 #include "ir/conv_operands.h"
 #include "ir/epilogue.h"
@@ -36,7 +37,7 @@ static bool shape_read(const rlx_graph_t *graph, const rlx_op_t *op, conv_shape_
     return out->channels > 0 && out->outputs > 0 && out->kernel[0] * out->kernel[1] <= KERNEL_CELLS_MAX;
 }
 
-static bool pads_are_natural(const rlx_graph_t *graph, const rlx_op_t *op)
+bool rlx_conv_pads_natural(const rlx_graph_t *graph, const rlx_op_t *op)
 {
     for (int i = 0; op->pads != NULL && i < 2 * (op->in[0]->rank - 2); ++i)
         if (rlx_expr_node(graph->exprs, op->pads[i])->min < 0)
@@ -54,10 +55,12 @@ rlx_conv_form_t rlx_conv_form(const rlx_graph_t *graph, const rlx_op_t *op)
     conv_shape_t s;
     bool blocks;
 
-    if (!shape_read(graph, op, &s) || !pads_are_natural(graph, op))
+    if (!shape_read(graph, op, &s) || !rlx_conv_pads_natural(graph, op))
         return RLX_CONV_PLAIN;
     if (rlx_op_attr(op, "channels") != NULL)
         return RLX_CONV_GROUP;
+    if (rlx_conv_algorithm(op) != RLX_CONV_ALGORITHM_DIRECT)
+        return RLX_CONV_WINOGRAD;
     blocks = s.group == 1 || (s.channels / s.group % 16 == 0 && s.outputs / s.group % 16 == 0);
     if (op->kind == RLX_OP_conv_transpose)
         return blocks && strides_are_small(op) ? RLX_CONV_TRANSPOSE : RLX_CONV_PLAIN;
@@ -227,6 +230,8 @@ rlx_status_t rlx_conv_lower_c16(rlx_builder_t *builder, const rlx_op_t *op, rlx_
 
     if (form == RLX_CONV_PLAIN || !shape_read(graph, op, &s))
         return rlx_shape_fail(diag, op, RLX_E_INTERNAL, "blocked layout on a convolution without a blocked kernel");
+    if (form == RLX_CONV_WINOGRAD)
+        return rlx_winograd_lower_c16(builder, op, diag);
     if (form == RLX_CONV_DEPTHWISE)
         return lower_depthwise(builder, op, &s, &g, diag);
     if (form == RLX_CONV_GROUP)

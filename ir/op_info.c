@@ -167,7 +167,7 @@ float rlx_op_float(const rlx_op_t *op, const char *name)
 const char *rlx_op_string(const rlx_op_t *op, const char *name)
 {
     static const char *const defaults[] = {"none", "constant", "DCR", "linear", "forward", "nearest", "half_pixel", "round_prefer_floor",
-                                           "stretch", "zeros", "avg"};
+                                           "stretch", "zeros", "avg", "direct"};
     const rlx_attr_t *attr = rlx_op_attr(op, name);
     char text[64];
 

@@ -16,6 +16,13 @@
  *            axes of ceil(kernel / stride). Padded taps are +0 factors and take part; channels past C do not exist.
  *            matmul, einsum: k (the summed labels, the last fastest) ascending; a segment is 128 products. lstm, gru, rnn: two matmuls, x
  *            then h, the second from the total of the first.
+ *   winograd a conv of kernel 3x3, stride and dilation 1 and one group, by patches of m x m outputs, m = 2 or 4; the grid of patches is
+ *            anchored at output (0, 0) of every image. F(m,3) has m + 2 points: 0, 1, -1, infinity, or 0, 1, -1, 1/2, -2, infinity.
+ *            A patch meets (m + 2) x (m + 2) input cells, +0 outside the map. They are transformed along height, then along width; so are
+ *            the sums of products, per output channel and tap (one of (m + 2)^2), after the summation over input channels, which is
+ *            matmul's chain without a bias; then the bias, or +0, is added. Filters are transformed in float64 (height, then width, sums
+ *            from left to right) and rounded once. kernels/winograd_type.h has every operation of the transforms, ir/pack_winograd.c those
+ *            of filters. Outputs outside the map are dropped. A NaN or an infinity in the input spoils its whole patch.
  *   lanes16  16 partial chains, element i (logical row-major index inside the reduced set) in chain i mod 16, each starting from the
  *            identity; then the tree l[j] = l[j] op l[j+8], +4, +2, +1.
  *   serial   ascending logical index.
@@ -118,7 +125,7 @@ RLX_OP(batch_norm, norm, 5, 5, 3, 0, "epsilon:f=1e-5 momentum:f=0.9 training_mod
 RLX_OP(lrn, norm, 1, 1, 1, 0, "size:i alpha:f=1e-4 beta:f=0.75 bias:f=1", "")
 
 /* Convolution and pooling; spatial rank 1 to 3; pads are begins then ends (auto_pad is resolved at import into pads expressions). */
-RLX_OP(conv, conv, 2, 3, 1, 0, "strides:is dilations:is group:i=1 channels:is", "x, w, b?; pads as symbolic list op->pads; chain; channels: input channel i is channel channels[i] of x (made by the layout pass)")
+RLX_OP(conv, conv, 2, 3, 1, 0, "strides:is dilations:is group:i=1 algorithm:s=direct channels:is", "x, w, b?; pads as symbolic list op->pads; algorithm direct: chain; F(2,3), F(4,3): winograd; channels: input channel i is channel channels[i] of x (made by the layout pass)")
 RLX_OP(conv_transpose, conv, 2, 3, 1, 0, "strides:is dilations:is group:i=1 output_padding:is", "x, w, b?; chain as conv; kernel cells that fall between input cells do not exist, those outside the input are +0 factors")
 RLX_OP(max_pool, conv, 1, 1, 2, 0, "kernel:is strides:is dilations:is ceil_mode:i=0 storage_order:i=0", "y, indices?")
 RLX_OP(avg_pool, conv, 1, 1, 1, 0, "kernel:is strides:is dilations:is ceil_mode:i=0 count_include_pad:i=0", "serial, then divide")

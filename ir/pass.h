@@ -12,6 +12,10 @@
 rlx_status_t rlx_pass_fold(rlx_graph_t *graph, rlx_diag_t *diag);
 /* Rewrites to the canonical form: batch norms into convolutions, biases, known activations, layer norms. ir/canonicalise.c */
 rlx_status_t rlx_pass_canonicalise(rlx_graph_t *graph, rlx_diag_t *diag);
+/* Chooses the algorithm of every convolution, part of the canonical form. ir/conv_algorithm_pass.c */
+rlx_status_t rlx_pass_algorithm(rlx_graph_t *graph, rlx_diag_t *diag);
+/* To be called before extents are bound: remembers which maps are open in the model itself. */
+void rlx_conv_mark_open(rlx_graph_t *graph);
 /* Folds transposes into the products around them. ir/fuse_transpose.c */
 rlx_status_t rlx_pass_fuse_transpose(rlx_graph_t *graph, rlx_diag_t *diag);
 /* Element-wise chains into epilogues and fused ops. ir/fuse.c */

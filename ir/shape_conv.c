@@ -1,5 +1,6 @@
 /* Shape rules of the conv family: convolutions, pools and their inverses. Spatial extents may be symbolic; kernel, strides, dilations and
  * groups are constants. What cannot be proven (a window larger than the padded input) becomes a check of the plan. */
+#include "ir/conv_algorithm.h"
 #include "ir/conv_geometry.h"
 #include "ir/conv_operands.h"
 #include "ir/dispatch.h"
@@ -78,6 +79,19 @@ static rlx_status_t bias_check(rlx_graph_t *graph, rlx_op_t *op, int index, rlx_
     return rlx_shape_require_equal(graph, op, op->in[index]->dims[0], outputs, "bias and output channels", diag);
 }
 
+/* The attribute is set by ir/conv_algorithm_pass.c; a pass that changes the op afterwards must not leave what Winograd cannot compute. */
+static rlx_status_t algorithm_check(const rlx_graph_t *graph, const rlx_op_t *op, rlx_diag_t *diag)
+{
+    rlx_conv_algorithm_t algorithm;
+
+    if (!rlx_conv_algorithm_parse(rlx_op_string(op, "algorithm"), &algorithm))
+        return rlx_shape_fail(diag, op, RLX_E_INTERNAL, "algorithm '%s' is not known", rlx_op_string(op, "algorithm"));
+    if (algorithm != RLX_CONV_ALGORITHM_DIRECT && !rlx_conv_winograd_fits(graph, op))
+        return rlx_shape_fail(diag, op, RLX_E_INTERNAL, "%s is for kernels of 3x3, stride and dilation 1, one group and constant weights",
+                              rlx_conv_algorithm_name(algorithm));
+    return RLX_OK;
+}
+
 static rlx_status_t shape_conv(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag)
 {
     rlx_conv_geometry_t g;
@@ -88,6 +102,7 @@ static rlx_status_t shape_conv(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *dia
     RLX_TRY(rlx_conv_geometry_read(graph, op, &g, diag));
     RLX_TRY(channels_check(graph, op, &group, diag));
     RLX_TRY(bias_check(graph, op, 2, op->in[1]->dims[0], diag));
+    RLX_TRY(algorithm_check(graph, op, diag));
     dims[0] = op->in[0]->dims[0];
     dims[1] = op->in[1]->dims[0];
     for (int i = 0; i < g.rank; ++i)

@@ -39,7 +39,7 @@ static void segment_run(const conv_work_t *work, conv_tile_t *tile, int64_t nb, 
             tile->y = y + at * 16;
             tile->residual = last ? conv_finish_residual(work->finish, tile->y) : NULL;
             tile->prefetch = index < 4 ? next + index * lines : tile->w;
-            tile->prefetch_step = index < 4 ? 16 : 0;
+            tile->prefetch_lines = index < 4;
             rlx_conv_tile_run(n, nb, tile);
             for (int64_t j = 0; j < nb && last; j++)
                 conv_finish_rest(work->finish, tile->y + j * tile->y_block, n * 16);

@@ -60,9 +60,9 @@ VEC16_INLINE void conv_tile_run(int n, int nb, const conv_tile_t *t)
             const float *q = x + t->tap[k];
 
             VEC16_NO_UNROLL for (int i = 0; i < 16; i += 4, q += 4, w += 64) {
-                VEC16_UNROLL for (int j = 0; j < nb; j++)
-                    __builtin_prefetch(prefetch + j * w_step, 0, 2);
-                prefetch += t->prefetch_step;
+                VEC16_NO_UNROLL for (int64_t l = 0; l < t->prefetch_lines; l++, prefetch += 16)
+                    VEC16_UNROLL for (int j = 0; j < nb; j++)
+                        __builtin_prefetch(prefetch + j * w_step, 0, 2);
                 VEC16_UNROLL for (int c = 0; c < 4; c++)
                     conv_tile_channel(n, nb, acc, q + c, w + c * 16, w_step);
             }

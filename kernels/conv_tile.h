@@ -30,8 +30,8 @@ typedef struct conv_tile {
     const float *start;   /* 16 floats per output block that every pixel starts from, or NULL: start from +0, add the sums to y */
     float *y;
     int64_t y_pixel, y_block;
-    const float *prefetch; /* walks by prefetch_step floats every fourth channel; w_step apart like w: the next segment's weights */
-    int64_t prefetch_step;
+    const float *prefetch; /* walks by prefetch_lines lines of 64 bytes every fourth channel; w_step apart like w: the next weights */
+    int64_t prefetch_lines;
     const float *residual; /* laid out like y, added at the end; or NULL */
     int clamp;             /* then the result is kept in [lo, hi] */
     float lo, hi;

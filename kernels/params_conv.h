@@ -91,6 +91,36 @@ typedef struct rlx_conv_gather_c16_params {
     int64_t row_tiles;
 } rlx_conv_gather_c16_params_t;
 
+/* conv_winograd_plain. 3x3, stride and dilation 1, group 1, depth 1, f32. In: x, filters [outputs][channels][(m + 2)^2] transformed offline,
+ * bias or absent, the epilogue's tensors. Out: y. Row-major. m: 2 or 4 (kernels/winograd.h).
+ * Tiles: batch * patches of an image. Scratch: 4 * channels * (m + 2)^2 bytes. */
+typedef struct rlx_conv_winograd_plain_params {
+    int64_t m, batch, channels, outputs;
+    rlx_conv_window_t window;
+    rlx_epilogue_params_t epilogue;
+} rlx_conv_winograd_plain_params_t;
+
+/* conv_winograd_c16: the same, blocked. In: x (C16), filters (RLX_LAYOUT_WINOGRAD), padded bias or absent, the epilogue's tensors. Out: y (C16).
+ * The patches of all images are cut into blocks of `patches`.
+ * Tiles: blocks of patches * ranges of `blocks` output-channel blocks (a multiple of WINOGRAD_GROUP, or all), the last fastest.
+ * Scratch: a block's transformed input (rlx_winograd_input), unless `transformed`; then (m + 2)^2 * WINOGRAD_GROUP * (patches | 1) lines. */
+typedef struct rlx_conv_winograd_c16_params {
+    int64_t m, batch, channels, outputs;
+    rlx_conv_window_t window;
+    int64_t patches;
+    int64_t blocks;
+    int64_t transformed; /* x is what conv_winograd_input_c16 made, not the activations */
+    rlx_epilogue_params_t epilogue;
+} rlx_conv_winograd_c16_params_t;
+
+/* conv_winograd_input_c16. In: x (C16). Out: the transformed input of all blocks of patches, one after another.
+ * Tiles: blocks of patches * input-channel blocks, the last fastest. */
+typedef struct rlx_conv_winograd_input_c16_params {
+    int64_t m, batch, channels;
+    rlx_conv_window_t window;
+    int64_t patches;
+} rlx_conv_winograd_input_c16_params_t;
+
 /* conv_depthwise_c16. f32, depth 1, group == channels == outputs. In: x (C16), w (RLX_LAYOUT_DW16), padded bias
  * or absent, the epilogue's tensors. Out: y (C16).
  * Tiles: batch * channel blocks * row blocks. */

@@ -1,10 +1,11 @@
 /* Speed of the convolution kernels: GF/s and the fraction of this core's measured FMA peak, layer by layer, per ISA.
  *
- *   bench_conv [--isa v3|v4] [--cold] [--seconds S] [FILTER]
+ *   bench_conv [--isa v3|v4] [--cold] [--seconds S] [--algorithm A] [FILTER]
  *
  * Each layer is lowered by the compiler (packing and blocking included) and its steps are run on one thread; the least time counts.
- * --cold walks through a large buffer before each run, so that weights come from memory as they do inside a network. FILTER selects
- * layers by substring. */
+ * --cold walks through a large buffer before each run, so that weights come from memory as they do inside a network. --algorithm
+ * F(2,3) or F(4,3) leaves only the layers that Winograd can compute, and runs them so; GF/s are those of a direct convolution. FILTER
+ * selects layers by substring. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <time.h>
 
 #include "ir/builder.h"
+#include "ir/conv_algorithm.h"
 #include "ir/dispatch.h"
 #include "ir/layout_support.h"
 #include "kernels/image.h"
@@ -58,6 +60,23 @@ static const layer_t layers[] = {
     CONV("3->64 3x3 @224", 3, 64, 224, 3, 1, 1, 0),
     CONV("64->64 3x3 @224", 64, 64, 224, 3, 1, 1, 0),
     CONV("512->512 3x3 @28", 512, 512, 28, 3, 1, 1, 0),
+    CONV("16->16 3x3 @160", 16, 16, 160, 3, 1, 1, 0),
+    CONV("16->32 3x3 @80", 16, 32, 80, 3, 1, 1, 0),
+    CONV("24->24 3x3 @80", 24, 24, 80, 3, 1, 1, 0),
+    CONV("32->32 3x3 @80", 32, 32, 80, 3, 1, 1, 0),
+    CONV("64->64 3x3 @40", 64, 64, 40, 3, 1, 1, 0),
+    CONV("64->64 3x3 @20", 64, 64, 20, 3, 1, 1, 0),
+    CONV("96->24 3x3 @160", 96, 24, 160, 3, 1, 1, 0),
+    CONV("128->128 3x3 @20", 128, 128, 20, 3, 1, 1, 0),
+    CONV("256->64 3x3 @20", 256, 64, 20, 3, 1, 1, 0),
+    CONV("64->256 3x3 @13", 64, 256, 13, 3, 1, 1, 0),
+    CONV("48->192 3x3 @27", 48, 192, 27, 3, 1, 1, 0),
+    CONV("16->64 3x3 @55", 16, 64, 55, 3, 1, 1, 0),
+    CONV("512->512 3x3 @14", 512, 512, 14, 3, 1, 1, 0),
+    CONV("256->256 3x3 @56", 256, 256, 56, 3, 1, 1, 0),
+    CONV("128->128 3x3 @112", 128, 128, 112, 3, 1, 1, 0),
+    CONV("512->512 3x3 @4", 512, 512, 4, 3, 1, 1, 0),
+    CONV("128->128 3x3 @7", 128, 128, 7, 3, 1, 1, 0),
     CONV("32->16 1x1 @112", 32, 16, 112, 1, 1, 0, 0),
     CONV("16->96 1x1 @112", 16, 96, 112, 1, 1, 0, 0),
     CONV("96->24 1x1 @56", 96, 24, 56, 1, 1, 0, 0),
@@ -166,6 +185,7 @@ typedef struct bench {
     char *code;
     double peak, seconds;
     char *flush;
+    const char *algorithm;
 } bench_t;
 
 static rlx_kernel_fn_t *kernel_find(const bench_t *bench, rlx_kernel_id_t id)
@@ -251,6 +271,13 @@ static void layer_run(const bench_t *bench, const layer_t *l, double *sum_second
     float *x = floats((int64_t)(l->c + 15) / 16 * 16 * l->size * l->size), *y;
     double seconds;
 
+    if (bench->algorithm != NULL && !rlx_conv_winograd_fits(graph, op)) {
+        rlx_graph_destroy(graph);
+        free(x);
+        return;
+    }
+    if (bench->algorithm != NULL)
+        rlx_op_set_string(graph, op, "algorithm", bench->algorithm);
     rlx_value_dims_const(graph, op->out[0], out);
     flops = 2ll * l->kernel * l->kernel * (l->c / l->group) * l->o * (l->kind == RLX_OP_conv_transpose ? l->size * l->size
                                                                       : out[2] * out[3]);
@@ -306,6 +333,8 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--isa") == 0 && i + 1 < argc)
             isa = argv[++i];
+        else if (strcmp(argv[i], "--algorithm") == 0 && i + 1 < argc)
+            bench.algorithm = argv[++i];
         else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc)
             bench.seconds = atof(argv[++i]);
         else if (strcmp(argv[i], "--cold") == 0)

@@ -66,6 +66,10 @@ def check_bits(tool, name, path, feed):
     report(f"{name}: reference evaluator", same(first, tool.infer(bundle, arrays, "--kernels", "reference")), "bits differ")
     report(f"{name}: reference evaluator of the plain program",
            same(first, tool.infer(tool.compile(path, "--opt-level", 1), arrays, "--kernels", "reference")), "bits differ")
+    for accuracy in ("careful", "direct"):
+        chosen = tool.infer(tool.compile(path, "--accuracy", accuracy), arrays)
+        report(f"{name}: --accuracy {accuracy} at --opt-level 1",
+               same(chosen, tool.infer(tool.compile(path, "--accuracy", accuracy, "--opt-level", 1), arrays)), "bits differ")
     report(f"{name}: x86-64-v3", same(first, tool.infer(bundle, arrays, isa="x86-64-v3")), "bits differ")
     if has_avx512():
         report(f"{name}: x86-64-v4", same(first, tool.infer(bundle, arrays, isa="x86-64-v4")), "bits differ")

@@ -1,4 +1,4 @@
-"""Small real networks with odd sizes and open dimensions, built with fixed seeds: two CNNs, a transformer block, a recurrent net."""
+"""Small real networks with odd sizes and open dimensions, built with fixed seeds: three CNNs, a transformer block, a recurrent net."""
 
 import numpy
 import onnx
@@ -70,6 +70,24 @@ def groups():
         lambda n, k: {"x": numpy.random.default_rng(k).standard_normal((n, 5, 24, 20)).astype(numpy.float32)}, y
 
 
+def winograd():
+    """Maps of fixed, odd sizes: F(4,3) at 11 x 10, F(2,3) at 6 x 5."""
+    b = Builder(5)
+
+    def conv(x, c_in, c_out, **attributes):
+        return b.op("Conv", x, b.weight(c_out, c_in, 3, 3), b.weight(c_out, scale=0.1), pads=[1, 1, 1, 1], **attributes)
+
+    x = b.op("Relu", conv("x", 3, 24, strides=[2, 2]))
+    x = b.op("Relu", conv(x, 24, 150))
+    x = b.op("Relu", b.op("Add", conv(b.op("HardSwish", conv(x, 150, 40)), 40, 150), x))
+    x = b.op("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
+    x = b.op("Relu", b.op("Add", conv(conv(x, 150, 72), 72, 150), x))
+    y = b.op("Gemm", b.op("Flatten", b.op("GlobalAveragePool", x)), b.weight(11, 150), b.weight(11, scale=0.1), transB=1)
+    b.nodes[-1].output[0] = "y"
+    return b.model([("x", TensorProto.FLOAT, ["batch", 3, 21, 19])], [("y", TensorProto.FLOAT, ["batch", 11])]), \
+        lambda n, k: {"x": numpy.random.default_rng(k).standard_normal((n, 3, 21, 19)).astype(numpy.float32)}, y
+
+
 def transformer():
     b = Builder(2)
     heads, width, depth = 3, 51, 17
@@ -112,4 +130,4 @@ def recurrent():
         lambda n, k: {"x": numpy.random.default_rng(k).standard_normal((n, 13, size)).astype(numpy.float32)}, out
 
 
-ALL = {"cnn": cnn, "groups": groups, "transformer": transformer, "recurrent": recurrent}
+ALL = {"cnn": cnn, "groups": groups, "winograd": winograd, "transformer": transformer, "recurrent": recurrent}

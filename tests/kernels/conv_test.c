@@ -27,6 +27,7 @@ typedef struct conv_case {
     int64_t n, c, o, group, in[2], kernel[2], stride[2], dilation[2], pad[4], extra[2];
     int rank;
     bool bias, ceil_mode, count_pad;
+    const char *algorithm; /* NULL: direct */
     int n_steps; /* of the epilogue; max_pool: whether there are NaN */
     float *x, *w, *b, *residual;
 } conv_case_t;
@@ -78,6 +79,8 @@ static rlx_op_t *case_op(rlx_graph_t *graph, const conv_case_t *t)
         rlx_op_set_int(graph, op, "ceil_mode", t->ceil_mode);
     if (t->kind == RLX_OP_avg_pool)
         rlx_op_set_int(graph, op, "count_include_pad", t->count_pad);
+    if (t->algorithm != NULL)
+        rlx_op_set_string(graph, op, "algorithm", t->algorithm);
     if (t->kind == RLX_OP_conv_transpose)
         rlx_op_set_ints(graph, op, "output_padding", t->extra + skip, t->rank);
     op->pads = rlx_graph_alloc(graph, 4 * sizeof *op->pads);
@@ -299,6 +302,22 @@ static void direct_has_the_bits_of_plain(void **state)
     }
 }
 
+/* Tests of the kernels themselves: winograd_test.c. Large maps are cut into blocks that transform their own input. */
+static void winograd_has_the_bits_of_plain(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 40; round++) {
+        int64_t size = round % 10 == 0 ? 90 : 24;
+        conv_case_t t = {.kind = RLX_OP_conv, .rank = 2, .algorithm = round % 2 ? "F(4,3)" : "F(2,3)", .n = 1 + kernel_random(3),
+                         .c = pick_channels(), .o = pick_channels(), .group = 1, .kernel = {3, 3}, .stride = {1, 1}, .dilation = {1, 1},
+                         .in = {3 + kernel_random(size), 3 + kernel_random(size)}, .bias = kernel_random(2), .n_steps = (int)kernel_random(4)};
+
+        for (int i = 0; i < 4; i++)
+            t.pad[i] = kernel_random(2);
+        case_check(&t);
+    }
+}
+
 static void first_layer_has_the_bits_of_plain(void **state)
 {
     (void)state;
@@ -399,6 +418,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(direct_has_the_bits_of_plain),
+        cmocka_unit_test(winograd_has_the_bits_of_plain),
         cmocka_unit_test(first_layer_has_the_bits_of_plain),
         cmocka_unit_test(depthwise_has_the_bits_of_plain),
         cmocka_unit_test(transpose_has_the_bits_of_plain),

@@ -1,0 +1,197 @@
+/* conv_winograd_c16: F(2,3) and F(4,3) on blocked activations. Same bits as conv_winograd_plain.
+ *
+ * One tile of work is a block of patches times a range of output-channel blocks. The block's input is transformed into scratch, or was by
+ * an earlier step. Then, for one group of output blocks at a time: every tap is a small matrix product (the register tile of the direct
+ * convolution, kernels/conv_tile.h, with patches for pixels); its segments add up in scratch, while the group's taps are near; and the
+ * output transform ends in the epilogue. Filters lie in the order in which they are read, and each product fetches the next one's. */
+#include "kernels/conv_tile.h"
+#include "kernels/winograd_input.h"
+
+typedef struct winograd_work {
+    const rlx_conv_winograd_c16_params_t *p;
+    const rlx_kernel_args_t *args;
+    const conv_finish_t *finish;
+    const float *v;         /* transformed input of the block */
+    float *taps;            /* sums of a group: [output block][tap][patches | 1][16] */
+    int64_t n_taps, v_step; /* floats between taps of v */
+    int64_t first, count;   /* patches of this block */
+} winograd_work_t;
+
+static int64_t taps_step(const winograd_work_t *work) { return (work->p->patches | 1) * 16; }
+
+/* One segment of one tap for `nb` output blocks. The first register tiles together fetch the weights at `next`. */
+static void segment_run(const winograd_work_t *work, conv_tile_t *tile, int64_t nb, const float *next)
+{
+    int64_t tiles = conv_tile_count(work->count, nb), least = work->count / tiles, more = work->count % tiles;
+    int64_t fetchers = tiles < 4 ? tiles : 4, lines = (3 + fetchers) / fetchers, channels = tile->blocks * 16;
+    const float *x = tile->x;
+    float *y = tile->y;
+
+    for (int64_t i = 0; i < tiles; i++) {
+        int64_t n = least + (i < more), fetch = i * lines < 4;
+
+        tile->prefetch = fetch ? next + i * lines * channels * 4 : tile->w;
+        tile->prefetch_lines = fetch ? lines : 0;
+        rlx_conv_tile_run(n, nb, tile);
+        tile->x += n * 16;
+        tile->y += n * 16;
+    }
+    tile->x = x;
+    tile->y = y;
+}
+
+/* All taps of `blocks` output blocks, whose filters begin at u. */
+static void group_multiply(const winograd_work_t *work, const float *u, int64_t blocks)
+{
+    static const int64_t no_offset[1] = {0};
+    static const float zero[16 * CONV_TILE_BLOCKS];
+    int64_t channels = work->p->channels, full = channels / 16, all = (channels + 15) / 16, y_step = taps_step(work);
+    conv_tile_t tile = {.tap = no_offset, .taps = 1, .block_step = work->p->patches * 16, .w_step = channels * 16, .y_pixel = 16,
+                        .y_block = work->n_taps * y_step};
+
+    for (int64_t tap = 0; tap < work->n_taps; tap++)
+        for (int64_t block = 0, nb; block < blocks; block += nb, u += nb * tile.w_step) {
+            nb = winograd_least(CONV_TILE_BLOCKS, blocks - block);
+            tile.y = work->taps + (block * work->n_taps + tap) * y_step;
+            for (int64_t c = 0; c < all; c += WINOGRAD_SEGMENT_BLOCKS) {
+                int last = c + WINOGRAD_SEGMENT_BLOCKS >= all;
+
+                tile.blocks = last ? full - c : WINOGRAD_SEGMENT_BLOCKS;
+                tile.tail = last ? channels % 16 : 0;
+                tile.x = work->v + tap * work->v_step + c * tile.block_step;
+                tile.w = u + c * 256;
+                tile.start = c == 0 ? zero : NULL;
+                segment_run(work, &tile, nb, last ? u + nb * tile.w_step : tile.w + WINOGRAD_SEGMENT_BLOCKS * 256);
+            }
+        }
+}
+
+/* Where and how a patch of 16 channels is stored. */
+typedef struct patch_out {
+    float *y;
+    const float *residual; /* at the same place, or NULL */
+    int64_t row_step, rows, columns;
+    int clamp;
+    float lo, hi;
+} patch_out_t;
+
+/* The outputs of one patch: taps tap_step floats apart. */
+VEC16_INLINE void patch_finish(const int m, const float *taps, int64_t tap_step, vec16_t bias, const patch_out_t *out)
+{
+    const int side = m + 2;
+    vec16_t rows[4][WINOGRAD_SIDE_MAX];
+    float *y = out->y;
+    const float *residual = out->residual;
+
+    VEC16_NO_UNROLL for (int j = 0; j < side; j++, taps += tap_step) {
+        vec16_t p[WINOGRAD_SIDE_MAX], t[4];
+
+        VEC16_UNROLL for (int i = 0; i < side; i++)
+            p[i] = vec16_load(taps + i * side * tap_step);
+        winograd_output_16(m, p, t);
+        VEC16_UNROLL for (int i = 0; i < m; i++)
+            rows[i][j] = t[i];
+    }
+    VEC16_NO_UNROLL for (int i = 0; i < out->rows; i++, y += out->row_step) {
+        vec16_t t[4];
+
+        winograd_output_16(m, rows[i], t);
+        VEC16_UNROLL for (int j = 0; j < m; j++)
+            t[j] += bias;
+        if (residual != NULL) {
+            VEC16_UNROLL for (int j = 0; j < m; j++)
+                if (j < out->columns)
+                    t[j] += vec16_load(residual + j * 16);
+            residual += out->row_step;
+        }
+        if (out->clamp)
+            VEC16_UNROLL for (int j = 0; j < m; j++)
+                t[j] = conv_finish_clamp(t[j], out->lo, out->hi);
+        VEC16_UNROLL for (int j = 0; j < m; j++)
+            if (j < out->columns)
+                vec16_store(y + j * 16, t[j]);
+    }
+}
+
+static __attribute__((noinline)) void patch_finish_2(const float *taps, int64_t tap_step, const float *bias, const patch_out_t *out)
+{
+    patch_finish(2, taps, tap_step, vec16_load(bias), out);
+}
+
+static __attribute__((noinline)) void patch_finish_4(const float *taps, int64_t tap_step, const float *bias, const patch_out_t *out)
+{
+    patch_finish(4, taps, tap_step, vec16_load(bias), out);
+}
+
+/* The outputs of a run of patches of output block `block`, whose taps begin at `taps`. */
+static void run_finish(const winograd_work_t *work, const winograd_run_t *run, int64_t block, const float *taps, const float *bias)
+{
+    const rlx_conv_window_t *w = &work->p->window;
+    int64_t m = work->p->m, blocks_out = (work->p->outputs + 15) / 16, plane = w->out[1] * w->out[2] * 16, step = taps_step(work);
+    int64_t at = (run->n * blocks_out + block) * plane + (run->row * w->out[2] + run->column) * 16;
+    float *y = (float *)work->args->out[0].base + at;
+    patch_out_t out = {.row_step = w->out[2] * 16, .rows = winograd_least(m, w->out[1] - run->row), .clamp = work->finish->clamp,
+                       .lo = work->finish->lo, .hi = work->finish->hi};
+
+    for (int64_t i = 0; i < run->count; i++, taps += 16) {
+        out.y = y + i * m * 16;
+        out.residual = conv_finish_residual(work->finish, out.y);
+        out.columns = winograd_least(m, w->out[2] - run->column - i * m);
+        if (m == 2)
+            patch_finish_2(taps, step, bias, &out);
+        else
+            patch_finish_4(taps, step, bias, &out);
+    }
+    for (int64_t i = 0; i < out.rows; i++)
+        conv_finish_rest(work->finish, y + i * out.row_step, winograd_least(run->count * m, w->out[2] - run->column) * 16);
+}
+
+static void group_finish(const winograd_work_t *work, int64_t first_block, int64_t blocks)
+{
+    static const float zero[16];
+    const float *bias = work->args->in[2].base;
+
+    for (int64_t block = 0; block < blocks; block++)
+        for (int64_t done = 0; done < work->count;) {
+            winograd_run_t run = winograd_run_at(&work->p->window, work->p->m, work->first + done, work->count - done);
+
+            run_finish(work, &run, first_block + block, work->taps + block * work->n_taps * taps_step(work) + done * 16,
+                       bias != NULL ? bias + (first_block + block) * 16 : zero);
+            done += run.count;
+        }
+}
+
+RLX_KERNEL_ENTRY(conv_winograd_c16)
+{
+    const rlx_conv_winograd_c16_params_t *p = (const rlx_conv_winograd_c16_params_t *)args->param;
+    const rlx_conv_window_t *w = &p->window;
+    int64_t blocks_in = (p->channels + 15) / 16, blocks_out = (p->outputs + 15) / 16, ranges = (blocks_out + p->blocks - 1) / p->blocks;
+    int64_t total = p->batch * winograd_rows(w, p->m) * winograd_columns(w, p->m), held = -1; /* the block whose input scratch has */
+    winograd_input_t input = {.window = w, .m = p->m, .x = args->in[0].base, .channel_blocks = blocks_in, .patches = p->patches};
+    conv_finish_t finish;
+    winograd_work_t work = {.p = p, .args = args, .finish = &finish, .n_taps = (p->m + 2) * (p->m + 2),
+                            .v_step = winograd_tap_step(blocks_in, p->patches)};
+    int64_t block_floats = work.n_taps * work.v_step;
+
+    conv_finish_make(&p->epilogue, args, &finish);
+    work.v = args->scratch;
+    work.taps = (float *)args->scratch + (p->transformed ? 0 : block_floats);
+    for (int64_t tile = tile_begin; tile < tile_end; tile++) {
+        int64_t block = tile / ranges, begin = tile % ranges * p->blocks, end = winograd_least(begin + p->blocks, blocks_out);
+
+        work.first = block * p->patches;
+        work.count = winograd_least(p->patches, total - work.first);
+        if (p->transformed)
+            work.v = (const float *)args->in[0].base + block * block_floats;
+        else if (held != block)
+            for (int64_t c = 0; c < blocks_in; c++)
+                rlx_winograd_input(&input, c, work.first, work.count, args->scratch);
+        held = block;
+        for (int64_t at = begin; at < end; at += WINOGRAD_GROUP) {
+            int64_t blocks = winograd_least(WINOGRAD_GROUP, blocks_out - at);
+
+            group_multiply(&work, (const float *)args->in[1].base + at * work.n_taps * p->channels * 16, blocks);
+            group_finish(&work, at, blocks);
+        }
+    }
+}
