@@ -62,10 +62,11 @@ def rates_table(results, moments):
 def head(results, moments):
     data = results.data
     versions = data["versions"]
-    peers = ", ".join(f"{ENGINES[name]} {versions[name]}" for name in ENGINES if name in versions and name != "rlx")
+    peers = ", ".join(f"{ENGINES[name]} {versions[name]}" for name in ENGINES if name in versions)
+    builds = sorted({build for moment in moments for build in data.get("builds", {}).get(moment, [])})
     dates = [data["dates"][moment] for moment in moments if moment in data["dates"]]
     return (f"{data['machine']}; {max(dates)} UTC, {len(moments)} moment{'s' if len(moments) > 1 else ''}; batch 1, f32, median ms; "
-            f"{versions['rlx']}, {peers}.")
+            f"{' and '.join(builds)}; {peers}.")
 
 
 def misses(results, threads, names, moments):

@@ -3,7 +3,7 @@
     checks[MODEL][ENGINE]                      {"distance": of the largest output} or {"error": why it does not run}
     times[MOMENT][THREADS][MODEL][ENGINE]      {"median_ms", "min_ms"}; MODEL may be NAME@ROWS
     rates[MOMENT][MODEL][ENGINE]               {"together": rows/s by one instance on all CPUs, "apart": by one instance a CPU}
-    machine, versions, dates[MOMENT]
+    machine, versions, dates[MOMENT], builds[MOMENT]: what rlx calls itself, more than one where a moment was made with several
 
 A moment is a name for one pass over the models. A result is right when it is within RIGHT of ONNX Runtime without its optimiser."""
 
@@ -30,7 +30,9 @@ class Results:
     def save(self, moment, rlx_version):
         self.data["dates"][moment] = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M")
         self.data["machine"] = machine()
-        self.data["versions"] = {"rlx": rlx_version, **{name: metadata.version(package) for name, package in PACKAGES.items()}}
+        builds = self.data.setdefault("builds", {}).setdefault(moment, [])
+        builds += [rlx_version] if rlx_version not in builds else []
+        self.data["versions"] = {name: metadata.version(package) for name, package in PACKAGES.items()}
         with open(self.path + ".part", "w") as file:
             json.dump(self.data, file, indent=1)
         os.replace(self.path + ".part", self.path)

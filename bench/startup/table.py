@@ -62,8 +62,11 @@ def start(rlx, base, folder, rounds):
 
 
 def peer(base, rounds):
-    bare, whole = (median(rounds, [sys.executable, "-c", code, base]) for code in (BARE, PEER))
-    return bare and whole and (whole[0] - bare[0], whole[1] - bare[1])
+    pairs = [[spend([sys.executable, "-c", code, base]) for code in (BARE, PEER)] for _ in range(rounds)] # interleaved
+    if any(None in pair for pair in pairs):
+        return None
+    bare, whole = ([statistics.median(column) for column in zip(*figures)] for figures in zip(*pairs))
+    return (whole[0] - bare[0], whole[1] - bare[1])
 
 
 def mark(value, limit, text):
@@ -77,6 +80,7 @@ def row(rlx, name, options):
         if not built:
             return f"| {name} | refused |" + " |" * 9
         os.sync()
+        time.sleep(2.1) # a file that changed less than two seconds ago gets no stamp
         mine, other = start(rlx, base, folder, options.rounds), peer(base, options.rounds)
     size = os.path.getsize(base + ".onnx") / MIB
     cells = [name]
@@ -94,7 +98,7 @@ def main():
     parser.add_argument("--rlx", required=True)
     parser.add_argument("--work", required=True, help="folder of bench/models.py")
     parser.add_argument("--models", help="comma-separated (all in the folder)")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     there = sorted(file[:-5] for file in os.listdir(options.work) if file.endswith(".onnx") and "@" not in file)
     print("| model | RLX, ms | ONNX Runtime, ms | ratio | RLX, MiB | ONNX Runtime, MiB | ratio | file, MiB | compile, s | again, s | peak, MiB |")
