@@ -34,6 +34,7 @@ static rlx_status_t canonicalise(rlx_graph_t *graph, rlx_diag_t *diag)
 static rlx_status_t fuse(rlx_graph_t *graph, rlx_diag_t *diag)
 {
     RLX_TRY(rlx_pass_fuse_transpose(graph, diag));
+    RLX_TRY(rlx_pass_fuse_attention(graph, diag));
     return rlx_pass_fuse(graph, diag);
 }
 

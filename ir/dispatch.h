@@ -12,4 +12,6 @@
 RLX_FAMILIES(X)
 #undef X
 
+rlx_status_t rlx_lower_attention(rlx_builder_t *builder, const rlx_op_t *op, rlx_diag_t *diag);
+
 #endif

@@ -133,20 +133,26 @@ static void print_epilogue_step(const rlx_dump_t *dump, const rlx_epilogue_step_
     rlx_dump_attrs(dump, step->op);
 }
 
+static void print_steps(const rlx_dump_t *dump, const char *title, const rlx_epilogue_step_t *steps, int n_steps)
+{
+    fprintf(dump->out, " %s[", title);
+    for (int i = 0; i < n_steps; i++) {
+        fputs(i ? "; " : "", dump->out);
+        print_epilogue_step(dump, &steps[i]);
+    }
+    fputc(']', dump->out);
+}
+
 static void print_schedule(const rlx_dump_t *dump, const rlx_op_t *op)
 {
     const rlx_schedule_t *schedule = op->sched;
 
     if (schedule != NULL && schedule->chain != NULL)
         print_chain(dump, op, schedule->chain);
-    if (schedule == NULL || schedule->epilogue == NULL)
-        return;
-    fputs(" epilogue[", dump->out);
-    for (int i = 0; i < schedule->epilogue->n_steps; i++) {
-        fputs(i ? "; " : "", dump->out);
-        print_epilogue_step(dump, &schedule->epilogue->steps[i]);
-    }
-    fputc(']', dump->out);
+    if (schedule != NULL && schedule->attention != NULL)
+        print_steps(dump, "scores", schedule->attention->steps, schedule->attention->n_steps);
+    if (schedule != NULL && schedule->epilogue != NULL)
+        print_steps(dump, "epilogue", schedule->epilogue->steps, schedule->epilogue->n_steps);
 }
 
 static void print_op(const rlx_dump_t *dump, const rlx_op_t *op)

@@ -41,7 +41,7 @@ static rlx_map_op_t immediate_of(rlx_map_op_t op, bool reversed)
     }
 }
 
-static rlx_map_op_t step_kind(const rlx_epilogue_step_t *from, float *out_a, float *out_b)
+rlx_map_op_t rlx_epilogue_step_kind(const rlx_epilogue_step_t *from, float *out_a, float *out_b)
 {
     rlx_map_op_t kind = binary_of(from->op->kind);
 
@@ -68,7 +68,7 @@ rlx_status_t rlx_epilogue_encode(rlx_step_t *step, int word, int n_in, const rlx
         const rlx_epilogue_step_t *from = &epilogue->steps[i];
         int at = word + 1 + i * RLX_WORDS(rlx_epilogue_step_params_t);
         float a, b;
-        rlx_map_op_t kind = step_kind(from, &a, &b);
+        rlx_map_op_t kind = rlx_epilogue_step_kind(from, &a, &b);
 
         if (kind == RLX_MAP_none)
             return rlx_fail(diag, RLX_E_INTERNAL, "%s: no epilogue form", from->op->source);

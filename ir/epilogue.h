@@ -10,6 +10,9 @@
  * inputs the step has so far. Fails when a step's operation has no f32 form. */
 rlx_status_t rlx_epilogue_encode(rlx_step_t *step, int word, int n_in, const rlx_epilogue_t *epilogue, rlx_diag_t *diag);
 
+/* The operation of a step and its immediates, kernels/map_op.h; RLX_MAP_none when it has none. */
+rlx_map_op_t rlx_epilogue_step_kind(const rlx_epilogue_step_t *from, float *out_a, float *out_b);
+
 /* The unary f32 operation of an op and its immediates; RLX_MAP_none when it has none. Shared with ir/lower_elementwise.c. */
 rlx_map_op_t rlx_map_unary_of(const rlx_op_t *op, float *out_a, float *out_b);
 

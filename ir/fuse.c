@@ -9,16 +9,6 @@
 
 static bool is_elementwise(const rlx_op_t *op) { return (rlx_op_info(op->kind)->traits & RLX_TRAIT_ELEMENTWISE) != 0; }
 
-static bool same_shape(const rlx_value_t *a, const rlx_value_t *b)
-{
-    if (a->rank != b->rank)
-        return false;
-    for (int i = 0; i < a->rank; ++i)
-        if (a->dims[i] != b->dims[i])
-            return false;
-    return true;
-}
-
 /* ---- epilogues ---- */
 
 /* Unary f32 ops that kernels/epilogue.h applies; binary ones are add, sub, mul, div. */
@@ -33,13 +23,12 @@ static bool epilogue_unary(rlx_op_kind_t kind)
 
 static bool epilogue_binary(rlx_op_kind_t kind) { return kind == RLX_OP_add || kind == RLX_OP_sub || kind == RLX_OP_mul || kind == RLX_OP_div; }
 
-/* Describes `user` as a step on the running value `x`; false when it cannot be one. */
-static bool epilogue_step(const rlx_graph_t *graph, rlx_op_t *user, rlx_value_t *x, rlx_epilogue_step_t *out)
+bool rlx_epilogue_step_of(const rlx_graph_t *graph, rlx_op_t *user, rlx_value_t *x, rlx_epilogue_step_t *out)
 {
     double scalar, lo = 0, hi = 0;
 
     *out = (rlx_epilogue_step_t){.op = user};
-    if (user->out[0]->dtype != RLX_F32 || !same_shape(user->out[0], x))
+    if (user->out[0]->dtype != RLX_F32 || !rlx_value_same_shape(user->out[0], x))
         return false;
     if (epilogue_unary(user->kind))
         return user->kind != RLX_OP_gelu || strcmp(rlx_op_string(user, "approximate"), "none") == 0;
@@ -60,7 +49,15 @@ static bool epilogue_step(const rlx_graph_t *graph, rlx_op_t *user, rlx_value_t 
         return true;
     }
     out->tensor = rlx_op_other(user, x);
-    return out->tensor->dtype == RLX_F32 && same_shape(out->tensor, x) && out->tensor->data == NULL;
+    return out->tensor->dtype == RLX_F32;
+}
+
+/* A tensor of a convolution or product is a residual: of the output's shape, not constant. */
+static bool residual_step(const rlx_graph_t *graph, rlx_op_t *user, rlx_value_t *x, rlx_epilogue_step_t *out)
+{
+    if (!rlx_epilogue_step_of(graph, user, x, out))
+        return false;
+    return out->tensor == NULL || (rlx_value_same_shape(out->tensor, x) && out->tensor->data == NULL);
 }
 
 /* Whether `value` is defined before `op` (inputs and constants are). */
@@ -129,7 +126,7 @@ static void grow_epilogue(rlx_graph_t *graph, rlx_op_t *op)
         rlx_op_t *user = rlx_value_single_user(graph, op->out[0]);
         rlx_epilogue_step_t step;
 
-        if (user == NULL || !is_elementwise(user) || user->kind == RLX_OP_fused || !epilogue_step(graph, user, op->out[0], &step))
+        if (user == NULL || !is_elementwise(user) || user->kind == RLX_OP_fused || !residual_step(graph, user, op->out[0], &step))
             return;
         if (step.tensor != NULL && (!defined_before(step.tensor, user) || step.tensor == op->out[0]))
             return;
@@ -219,7 +216,7 @@ static bool can_inline(const rlx_op_t *op, const rlx_value_t *value)
 {
     const rlx_op_t *producer = value != NULL ? value->producer : NULL;
 
-    return producer != NULL && is_elementwise(producer) && !value->is_output && same_shape(value, op->out[0]) && value->n_uses == uses_by(op, value);
+    return producer != NULL && is_elementwise(producer) && !value->is_output && rlx_value_same_shape(value, op->out[0]) && value->n_uses == uses_by(op, value);
 }
 
 /* Merges the producer of operand `index` into `op`; returns the new op, or NULL when limits forbid it. */

@@ -5,36 +5,14 @@
 #include "ir/schedule.h"
 #include "ir/shape_common.h"
 
-/* Stride of batch axis `axis` (of n_batch, right-aligned) of a view: 0 where the operand repeats. */
-static rlx_expr_t batch_stride(const rlx_graph_t *graph, const rlx_view_t *view, int n_batch, int axis, rlx_expr_t extent)
-{
-    int at = axis - (n_batch - (view->rank - 2));
-    rlx_exprs_t *e = graph->exprs;
-
-    if (at < 0)
-        return rlx_expr_const(e, 0);
-    if (view->dims[at] == extent)
-        return view->strides[at];
-    return rlx_expr_select(e, rlx_expr_eq(e, view->dims[at], rlx_expr_const(e, 1)), rlx_expr_const(e, 0), view->strides[at]);
-}
-
-/* Stride in what is stored of axis `axis` of the result. */
-static rlx_expr_t out_stride(const rlx_graph_t *graph, const rlx_matmul_views_t *v, const rlx_value_t *out, int axis)
-{
-    for (int i = 0; i < v->rank; i++)
-        if (v->perm_out[i] == axis)
-            return rlx_shape_product(graph, out->dims, i + 1, v->rank);
-    return rlx_expr_const(graph->exprs, 0);
-}
-
 static void product_batch(const rlx_graph_t *graph, const rlx_matmul_views_t *v, rlx_product_t *p)
 {
     for (int i = 0; i < v->n_batch; i++) {
         int at = RLX_MATMUL_BATCH - v->n_batch + i;
         p->batch[at] = v->dims[i];
-        p->a_batch[at] = batch_stride(graph, &v->a, v->n_batch, i, v->dims[i]);
-        p->b_batch[at] = batch_stride(graph, &v->b, v->n_batch, i, v->dims[i]);
-        p->c_batch[at] = out_stride(graph, v, p->c, i);
+        p->a_batch[at] = rlx_matmul_batch_stride(graph, &v->a, v->n_batch, i, v->dims[i]);
+        p->b_batch[at] = rlx_matmul_batch_stride(graph, &v->b, v->n_batch, i, v->dims[i]);
+        p->c_batch[at] = rlx_matmul_out_stride(graph, v, p->c, i);
     }
 }
 
@@ -61,8 +39,8 @@ static rlx_status_t lower_matmul(rlx_builder_t *builder, const rlx_op_t *op, rlx
     p.b_col = v.b.strides[v.b.rank - 1];
     axis = v.n_batch;
     if (op->in[0]->rank > 1)
-        p.c_row = out_stride(graph, &v, p.c, axis++);
-    p.c_col = op->in[1]->rank > 1 ? out_stride(graph, &v, p.c, axis) : rlx_expr_const(graph->exprs, 1);
+        p.c_row = rlx_matmul_out_stride(graph, &v, p.c, axis++);
+    p.c_col = op->in[1]->rank > 1 ? rlx_matmul_out_stride(graph, &v, p.c, axis) : rlx_expr_const(graph->exprs, 1);
     product_batch(graph, &v, &p);
     return rlx_product_lower(builder, &p, diag);
 }
@@ -86,5 +64,7 @@ rlx_status_t rlx_lower_matmul(rlx_builder_t *builder, const rlx_op_t *op, rlx_di
 {
     if (op->kind == RLX_OP_matmul)
         return lower_matmul(builder, op, diag);
+    if (op->kind == RLX_OP_attention)
+        return rlx_lower_attention(builder, op, diag);
     return op->kind == RLX_OP_einsum ? rlx_einsum_lower(builder, op, diag) : lower_det(builder, op, diag);
 }

@@ -37,6 +37,16 @@ bool rlx_value_scalar(const rlx_graph_t *graph, const rlx_value_t *value, double
     }
 }
 
+bool rlx_value_same_shape(const rlx_value_t *a, const rlx_value_t *b)
+{
+    if (a->rank != b->rank)
+        return false;
+    for (int i = 0; i < a->rank; ++i)
+        if (a->dims[i] != b->dims[i])
+            return false;
+    return true;
+}
+
 rlx_value_t *rlx_op_other(const rlx_op_t *op, const rlx_value_t *value) { return op->in[0] == value ? op->in[1] : op->in[0]; }
 
 void rlx_op_replace(rlx_graph_t *graph, rlx_op_t *op, rlx_value_t *value)

@@ -55,3 +55,23 @@ rlx_status_t rlx_matmul_views(rlx_graph_t *graph, const rlx_op_t *op, rlx_matmul
     *out_views = v;
     return RLX_OK;
 }
+
+rlx_expr_t rlx_matmul_batch_stride(const rlx_graph_t *graph, const rlx_view_t *view, int n_batch, int axis, rlx_expr_t extent)
+{
+    int at = axis - (n_batch + 2 - view->rank);
+    rlx_exprs_t *e = graph->exprs;
+
+    if (at < 0)
+        return rlx_expr_const(e, 0);
+    if (view->dims[at] == extent)
+        return view->strides[at];
+    return rlx_expr_select(e, rlx_expr_eq(e, view->dims[at], rlx_expr_const(e, 1)), rlx_expr_const(e, 0), view->strides[at]);
+}
+
+rlx_expr_t rlx_matmul_out_stride(const rlx_graph_t *graph, const rlx_matmul_views_t *views, const rlx_value_t *out, int axis)
+{
+    for (int i = 0; i < views->rank; i++)
+        if (views->perm_out[i] == axis)
+            return rlx_shape_product(graph, out->dims, i + 1, views->rank);
+    return rlx_expr_const(graph->exprs, 0);
+}

@@ -16,4 +16,10 @@ typedef struct rlx_matmul_views {
 /* Checks ranks, permutations and batch extents; the two k extents are the caller's to compare. */
 rlx_status_t rlx_matmul_views(rlx_graph_t *graph, const rlx_op_t *op, rlx_matmul_views_t *out_views, rlx_diag_t *diag);
 
+/* Stride of `view` along axis `axis` of the result (n_batch batch axes, row, column; right-aligned), whose extent is `extent`: 0 where the
+ * operand repeats. */
+rlx_expr_t rlx_matmul_batch_stride(const rlx_graph_t *graph, const rlx_view_t *view, int n_batch, int axis, rlx_expr_t extent);
+/* Stride in `out`, what is stored, of axis `axis` of the result. */
+rlx_expr_t rlx_matmul_out_stride(const rlx_graph_t *graph, const rlx_matmul_views_t *views, const rlx_value_t *out, int axis);
+
 #endif

@@ -136,6 +136,7 @@ RLX_OP(col2im, conv, 3, 3, 1, 0, "strides:is dilations:is", "")
 
 /* Products. */
 RLX_OP(matmul, matmul, 2, 3, 1, 0, "trans_a:i=0 trans_b:i=0 perm_a:is perm_b:is perm_out:is", "numpy matmul of the last two axes, optionally transposed; third operand is a bias [N]; chain; perm_a, perm_b: the stored operand, permuted so, is the logical one; perm_out: the result, permuted so, is stored")
+RLX_OP(attention, matmul, 3, 7, 1, 0, "", "softmax(steps(Q K)) V, see ir/schedule.h; made by the fusion pass only")
 RLX_OP(einsum, matmul, 1, 65535, 1, 0, "equation:s", "chain over the summed labels in order of appearance")
 RLX_OP(det, matmul, 1, 1, 1, 0, "", "")
 

@@ -18,6 +18,8 @@ rlx_status_t rlx_pass_algorithm(rlx_graph_t *graph, rlx_diag_t *diag);
 void rlx_conv_mark_open(rlx_graph_t *graph);
 /* Folds transposes into the products around them. ir/fuse_transpose.c */
 rlx_status_t rlx_pass_fuse_transpose(rlx_graph_t *graph, rlx_diag_t *diag);
+/* Scores, what is done to them, softmax and context of attention into one op. ir/fuse_attention.c */
+rlx_status_t rlx_pass_fuse_attention(rlx_graph_t *graph, rlx_diag_t *diag);
 /* Element-wise chains into epilogues and fused ops. ir/fuse.c */
 rlx_status_t rlx_pass_fuse(rlx_graph_t *graph, rlx_diag_t *diag);
 /* Chooses blocked layouts and inserts reorders. ir/layout.c */
@@ -35,6 +37,11 @@ rlx_op_t *rlx_value_single_user(const rlx_graph_t *graph, const rlx_value_t *val
 rlx_op_t *rlx_value_made_by(const rlx_value_t *value, rlx_op_kind_t kind);
 /* True and the number when `value` is a constant f32 (or other float or int) with exactly one element. */
 bool rlx_value_scalar(const rlx_graph_t *graph, const rlx_value_t *value, double *out_scalar);
+/* The same extents. */
+bool rlx_value_same_shape(const rlx_value_t *a, const rlx_value_t *b);
+/* Describes `user`, an element-wise f32 op, as a step on the running value `x`, which it must not broadcast: unary, or with one other operand,
+ * a constant scalar or any f32 tensor. False when kernels/epilogue.h has no such step. ir/fuse.c */
+bool rlx_epilogue_step_of(const rlx_graph_t *graph, rlx_op_t *user, rlx_value_t *x, rlx_epilogue_step_t *out_step);
 /* The other operand of a binary op. */
 rlx_value_t *rlx_op_other(const rlx_op_t *op, const rlx_value_t *value);
 /* Replaces `op`'s only output by `value`, and removes the op. Keeps the name of a graph output. */

@@ -40,9 +40,19 @@ typedef struct rlx_epilogue {
     rlx_epilogue_step_t steps[RLX_EPILOGUE_MAX];
 } rlx_epilogue_t;
 
+/* attention: softmax(steps(Q K)) V. `scores` and `context` are the original products (unlinked, alive): they say how the operands are
+ * read. A step's tensor broadcasts to the scores; tensors stand behind Q, K, V among the op's operands, in order. */
+#define RLX_ATTENTION_STEPS_MAX 4
+typedef struct rlx_attention {
+    const rlx_op_t *scores, *context;
+    int n_steps;
+    rlx_epilogue_step_t steps[RLX_ATTENTION_STEPS_MAX];
+} rlx_attention_t;
+
 typedef struct rlx_schedule {
-    rlx_chain_t *chain;       /* fused */
-    rlx_epilogue_t *epilogue; /* conv, conv_transpose, matmul */
+    rlx_chain_t *chain;         /* fused */
+    rlx_epilogue_t *epilogue;   /* conv, conv_transpose, matmul */
+    rlx_attention_t *attention; /* attention */
     int n_operands;           /* operands of the op proper, before residuals were appended */
 } rlx_schedule_t;
 

@@ -55,8 +55,23 @@ static rlx_status_t shape_det(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag
     return rlx_shape_set(graph, op, 0, x->dtype, x->rank - 2, x->dims, diag);
 }
 
+/* As the product at its end had it. */
+static rlx_status_t shape_attention(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag)
+{
+    const rlx_schedule_t *sched = op->sched;
+    rlx_expr_t dims[RLX_RANK_MAX];
+    rlx_matmul_views_t v;
+
+    RLX_TRY(rlx_matmul_views(graph, sched->attention->context, &v, diag));
+    for (int i = 0; i < v.rank; i++)
+        dims[i] = v.dims[v.perm_out[i]];
+    return rlx_shape_set(graph, op, 0, op->in[0]->dtype, v.rank, dims, diag);
+}
+
 rlx_status_t rlx_shape_matmul(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag)
 {
+    if (op->kind == RLX_OP_attention)
+        return shape_attention(graph, op, diag);
     if (op->kind == RLX_OP_matmul)
         return shape_matmul(graph, op, diag);
     return op->kind == RLX_OP_einsum ? shape_einsum(graph, op, diag) : shape_det(graph, op, diag);

@@ -5,50 +5,9 @@
  * panel is prefetched meanwhile, spread evenly. Few rows (up to 3) stream B once, whole k, several column blocks side by side. */
 #include "kernels/epilogue.h"
 #include "kernels/gemm_pack.h"
+#include "kernels/segment.h"
 
 _Static_assert(RLX_GEMM_K % RLX_SEGMENT_K == 0, "a chunk of k is whole segments");
-
-typedef void gemm_tile_fn_t(const gemm_tile_t *tile);
-
-#define GEMM_TILE(rows, blocks) \
-    static __attribute__((noinline)) void tile_##rows##x##blocks(const gemm_tile_t *tile) { gemm_tile_run(rows, blocks, tile); }
-#define GEMM_CASE(rows, blocks)      \
-    case rows:                       \
-        tile_##rows##x##blocks(tile); \
-        return;
-
-#ifdef __AVX512F__
-#define GEMM_WIDE(X) X(1, 4) X(2, 4) X(3, 4)
-#define GEMM_DOUBLE(X) X(1, 2) X(2, 2) X(3, 2) X(4, 2) X(5, 2) X(6, 2) X(7, 2) X(8, 2) X(9, 2) X(10, 2)
-#define GEMM_SINGLE(X) X(1, 1) X(2, 1) X(3, 1) X(4, 1) X(5, 1) X(6, 1) X(7, 1) X(8, 1) X(9, 1) X(10, 1)
-#else
-#define GEMM_WIDE(X) X(1, 4)
-#define GEMM_DOUBLE(X) X(1, 2) X(2, 2) X(3, 2)
-#define GEMM_SINGLE(X) X(1, 1) X(2, 1) X(3, 1) X(4, 1) X(5, 1) X(6, 1)
-#endif
-GEMM_WIDE(GEMM_TILE)
-GEMM_DOUBLE(GEMM_TILE)
-GEMM_SINGLE(GEMM_TILE)
-
-static void tile_run(int64_t rows, int64_t blocks, const gemm_tile_t *tile)
-{
-    if (blocks == 4)
-        switch (rows) { GEMM_WIDE(GEMM_CASE) }
-    else if (blocks == 2)
-        switch (rows) { GEMM_DOUBLE(GEMM_CASE) }
-    else
-        switch (rows) { GEMM_SINGLE(GEMM_CASE) }
-}
-
-/* Column blocks side by side for a block of `rows` rows: enough independent chains to hide the latency of fma. */
-static int64_t panel_blocks(int64_t rows)
-{
-#ifdef __AVX512F__
-    return rows <= 3 ? 4 : GEMM_BLOCKS;
-#else
-    return rows == 1 ? 4 : rows <= 3 ? 2 : GEMM_BLOCKS;
-#endif
-}
 
 /* One block of rows against a run of columns. */
 typedef struct gemm_run {
@@ -121,7 +80,7 @@ static __attribute__((noinline)) void panel_rows_edge(
     }
     tile.c = edge;
     tile.ldc = panel->blocks * 16;
-    tile_run(rows, panel->blocks, &tile);
+    rlx_gemm_tile_run(rows, panel->blocks, &tile);
     edge_move(run, panel, row, rows, edge, true);
 }
 
@@ -137,7 +96,7 @@ static void panel_run(const gemm_run_t *run, const gemm_panel_t *panel)
         rows = few + (t < more);
         if (whole) {
             tile.c = run_c(run, row, panel->n);
-            tile_run(rows, panel->blocks, &tile);
+            rlx_gemm_tile_run(rows, panel->blocks, &tile);
         } else {
             panel_rows_edge(run, panel, tile, row, rows);
         }
@@ -264,7 +223,7 @@ static void run_go(gemm_run_t *run)
 
     if (!pack)
         run->a_pack = NULL;
-    run->panel = panel_blocks(run->rows);
+    run->panel = gemm_tile_blocks(run->rows);
     do {
         int64_t k = shape->k - k0 < depth ? shape->k - k0 : depth;
         if (pack)

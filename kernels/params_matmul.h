@@ -42,6 +42,33 @@ typedef struct rlx_gemm_params {
     rlx_epilogue_params_t epilogue; /* residuals have the shape and strides of C */
 } rlx_gemm_params_t;
 
+/* attention: in Q, K, V, then the steps' tensors; out C. f32. For every batch index and query row: scores over the keys as matmul_plain
+ * (no bias), the steps on them in order, softmax over the keys, context as matmul_plain; bit for bit what those kernels do one after
+ * another. A step is a unary operation with immediates a, b, or with operand >= 0 a binary one with that operand (reversed: the scores come
+ * second). Tiles: batch x ceil(m / rows), rows evenly. Scratch: RLX_ATTENTION_SCRATCH floats. */
+#define RLX_ATTENTION_BATCH 4
+#define RLX_ATTENTION_STEPS 4
+#define RLX_ATTENTION_ROWS 64 /* that share a visit to the packed keys and values */
+#define RLX_ATTENTION_SCRATCH(n, depth, width) \
+    (((n) + 15) / 16 * 16 * ((depth) + ((width) + 15) / 16 * 16 + RLX_ATTENTION_ROWS) + RLX_ATTENTION_ROWS * ((depth) + 32 + 16))
+typedef struct rlx_attention_step_params {
+    int64_t kind, operand, reversed, a, b;
+    int64_t batch[RLX_ATTENTION_BATCH], row, col; /* strides of the operand */
+} rlx_attention_step_params_t;
+
+typedef struct rlx_attention_params {
+    int64_t m, n, depth, width; /* queries, keys, size of a query, of a value */
+    int64_t batch[RLX_ATTENTION_BATCH];
+    int64_t q_batch[RLX_ATTENTION_BATCH], k_batch[RLX_ATTENTION_BATCH], v_batch[RLX_ATTENTION_BATCH], c_batch[RLX_ATTENTION_BATCH];
+    int64_t q_row, q_col; /* of the query, of depth */
+    int64_t k_row, k_col; /* of depth, of the key */
+    int64_t v_row, v_col; /* of the key, of width */
+    int64_t c_row, c_col; /* of the query, of width */
+    int64_t rows;
+    int64_t n_steps;
+    rlx_attention_step_params_t step[RLX_ATTENTION_STEPS];
+} rlx_attention_params_t;
+
 /* einsum: in the operands; out C, row-major. Each output is a chain over the summed labels, the last fastest, from +0, in segments of
  * RLX_SEGMENT_K products: fma(p, x, acc) with x the last operand and p the product of the others, left to right (one operand: acc + x). Unused labels have extent 1. strides[o]
  * are operand o's, by output label and by summed label. Tiles: ceil(count / RLX_EINSUM_TILE). */

@@ -17,49 +17,17 @@ typedef struct walk {
     float *pre, *h, *c, *extra; /* rows of gates * padded, and of padded */
 } walk_t;
 
-#define RNN_TILE(rows, blocks) \
-    static __attribute__((noinline)) void tile_##rows##x##blocks(const gemm_tile_t *tile) { gemm_tile_run(rows, blocks, tile); }
-#ifdef __AVX512F__
-#define RNN_WIDE(X) X(1, 4) X(2, 4) X(3, 4) X(4, 2) X(5, 2) X(6, 2)
-#else
-#define RNN_WIDE(X) X(1, 4) X(2, 2) X(3, 2) X(4, 1) X(5, 1) X(6, 1)
-#endif
-#define RNN_NARROW(X) X(1, 1) X(2, 1) X(3, 1)
-RNN_WIDE(RNN_TILE)
-RNN_NARROW(RNN_TILE)
-#ifdef __AVX512F__
-RNN_TILE(4, 1)
-RNN_TILE(5, 1)
-RNN_TILE(6, 1)
-#endif
-
-/* Column blocks of one call, and the call. */
-static int64_t tile_wide(int64_t rows, const gemm_tile_t *tile, int64_t blocks)
-{
-#define RNN_TRY(r, b)                          \
-    if (rows == r && blocks >= b) {            \
-        tile_##r##x##b(tile);                  \
-        return b;                              \
-    }
-    RNN_WIDE(RNN_TRY)
-    RNN_NARROW(RNN_TRY)
-#ifdef __AVX512F__
-    RNN_TRY(4, 1)
-    RNN_TRY(5, 1)
-    RNN_TRY(6, 1)
-#endif
-    return 1;
-}
-
 /* acc[row] += the h chain of gates [first, first + count), `h` rows `padded` apart, acc rows `ldc` apart. */
 static void recur(const walk_t *w, int64_t first, int64_t count, const float *h, float *acc, int64_t ldc)
 {
-    int64_t n = w->p->cell.hidden, blocks = w->padded / 16 * count;
+    int64_t n = w->p->cell.hidden, blocks = w->padded / 16 * count, wide = gemm_tile_blocks(w->rows);
     const float *r = (const float *)w->args->in[IN_R].base + (w->direction * w->gates + first) * w->padded * n;
     gemm_tile_t tile = {.a = h, .lda = w->padded, .b = r, .ldb = n * 16, .c = acc, .ldc = ldc, .init = acc, .init_step = ldc, .k = n, .prefetch = (const char *)r};
 
     while (blocks > 0) {
-        int64_t done = tile_wide(w->rows, &tile, blocks);
+        int64_t done = blocks >= wide ? wide : 1;
+
+        rlx_gemm_tile_run(w->rows, done, &tile);
         blocks -= done;
         tile.b += done * tile.ldb;
         tile.c += done * 16;

@@ -3,29 +3,22 @@
 #include "kernels/abi.h"
 #include "kernels/lanes.h"
 #include "kernels/params.h"
+#include "kernels/softmax_row.h"
 
 #define COLUMNS_MAX 64
 
-static void softmax_row(int64_t kind, const float *restrict x, float *restrict y, int64_t n)
+static void log_softmax_row(const float *restrict x, float *restrict y, int64_t n)
 {
-    float lane[16], max, sum;
+    float lane[16], max, log_sum;
 
     lanes_start_f32(LANES_MAX, lane);
     lanes_run_f32(LANES_MAX, lane, x, n, 0);
     max = lanes_end_f32(LANES_MAX, lane);
-    for (int64_t i = 0; i < n; i++)
-        y[i] = rlx_math_expf(x[i] - max);
     lanes_start_f32(LANES_ADD, lane);
-    lanes_run_f32(LANES_ADD, lane, y, n, 0);
-    sum = lanes_end_f32(LANES_ADD, lane);
-    if (kind == RLX_SOFTMAX) {
-        for (int64_t i = 0; i < n; i++)
-            y[i] = y[i] / sum;
-    } else {
-        float log_sum = rlx_math_logf(sum);
-        for (int64_t i = 0; i < n; i++)
-            y[i] = (x[i] - max) - log_sum;
-    }
+    lanes_run_f32(LANES_EXP, lane, x, n, max);
+    log_sum = rlx_math_logf(lanes_end_f32(LANES_ADD, lane));
+    for (int64_t i = 0; i < n; i++)
+        y[i] = (x[i] - max) - log_sum;
 }
 
 /* Sum over the lanes of each column; `lane` is [16][COLUMNS_MAX]. */
@@ -81,7 +74,10 @@ RLX_KERNEL_ENTRY(softmax_f32)
 
     for (int64_t t = tile_begin; t < tile_end; t++) {
         if (p->inner == 1) {
-            softmax_row(p->kind, x + t * p->count, y + t * p->count, p->count);
+            if (p->kind == RLX_SOFTMAX)
+                softmax_row_run(0, x + t * p->count, y + t * p->count, p->count);
+            else
+                log_softmax_row(x + t * p->count, y + t * p->count, p->count);
             continue;
         }
         int64_t column = t % blocks * COLUMNS_MAX, left = p->inner - column, at = t / blocks * p->count * p->inner + column;
