@@ -149,12 +149,13 @@ static bool stream_full(const rlx_oip_stream_t *stream) { return stream->n_reque
 /* One step of what waits: a message's begin, or what there is of it. False: nothing can be done now. */
 static bool pending_step(rlx_oip_stream_t *stream)
 {
-    const char *data = stream->pending.bytes.data + stream->pending_at;
     size_t bytes = pending_bytes(stream);
+    const char *data;
     uint64_t size;
 
     if (bytes == 0 || stream->finished || stream->call == NULL)
         return false;
+    data = stream->pending.bytes.data + stream->pending_at;
     if (stream->open) {
         bytes = stream->left < bytes ? stream->left : bytes;
         stream->pending_at += bytes;

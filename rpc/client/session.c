@@ -204,6 +204,18 @@ static int on_stream_close(nghttp2_session *session, int32_t stream, uint32_t er
     return 0;
 }
 
+/* The server has said everything, before it has heard everything: the rest of the request is of no use to it (RFC 9113, 8.1). */
+static void answered_early(rlx_rpc_channel_t *channel, int32_t stream)
+{
+    rlx_rpc_request_t *request = nghttp2_session_get_stream_user_data(channel->session, stream);
+
+    if (request == NULL || nghttp2_session_get_stream_local_close(channel->session, stream) != 0)
+        return; /* the stream closes by itself */
+    nghttp2_submit_rst_stream(channel->session, NGHTTP2_FLAG_NONE, stream, NGHTTP2_NO_ERROR);
+    rlx_rpc_channel_schedule(channel);
+    request_finish(request);
+}
+
 static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 {
     rlx_rpc_channel_t *channel = user;
@@ -223,6 +235,8 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
         break;
     default: break;
     }
+    if ((frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0)
+        answered_early(channel, frame->hd.stream_id);
     return 0;
 }
 

@@ -55,6 +55,8 @@ rlx_client_call_t *rlx_sdk_call_take(rlx_client_t *client)
     call->pinned = call->endpoint = -1;
     call->rpc = NULL;
     call->on_done = NULL;
+    call->stream = NULL;
+    call->orphaned = false;
     call->reader.n_outputs = 0;
     call->reader.device = call->reader.version = call->reader.id = "";
     call->reader.queue_ns = call->reader.kernel_ns = 0;
@@ -89,6 +91,8 @@ void rlx_sdk_call_put(rlx_client_call_t *call)
     uint64_t bytes = 0;
 
     wanted_clear(call);
+    free(call->user_id);
+    call->user_id = NULL;
     for (int i = 0; i < call->n_buffers; i++) {
         bytes += call->buffers[i].capacity;
         if (bytes > RLX_SDK_BYTES_KEPT) {
@@ -147,8 +151,8 @@ rlx_status_t rlx_sdk_call_submit(rlx_client_call_t *call, const rlx_client_timeo
     return RLX_OK;
 }
 
-static rlx_status_t infer_submit(rlx_client_t *client, const rlx_client_request_t *given, rlx_client_done_fn_t *done, void *context,
-                                 rlx_client_call_t **out_call, rlx_diag_t *diag)
+rlx_status_t rlx_sdk_infer_submit(rlx_client_t *client, rlx_client_stream_t *stream, const rlx_client_request_t *given,
+                                  rlx_client_done_fn_t *done, void *context, rlx_client_call_t **out_call, rlx_diag_t *diag)
 {
     rlx_client_request_t request = {0};
     rlx_client_call_t *call;
@@ -160,12 +164,15 @@ static rlx_status_t infer_submit(rlx_client_t *client, const rlx_client_request_
         return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
     call->on_done = done;
     call->context = context;
+    if (stream != NULL)
+        rlx_sdk_stream_join(stream, call);
     status = rlx_sdk_request_write(call, &request, diag);
     *out_call = call; /* before submit: `done` may run at once */
     if (status == RLX_OK)
         status = rlx_sdk_call_submit(call, &request.timeouts, diag);
     if (status != RLX_OK) {
         *out_call = NULL;
+        rlx_sdk_stream_unjoin(call);
         rlx_sdk_call_put(call);
     }
     return status;
@@ -176,7 +183,7 @@ int rlx_client_submit(rlx_client_t *client, const rlx_client_request_t *request,
 {
     rlx_diag_t diag = {0};
 
-    return rlx_sdk_error(error, infer_submit(client, request, done, context, out_call, &diag), &diag);
+    return rlx_sdk_error(error, rlx_sdk_infer_submit(client, NULL, request, done, context, out_call, &diag), &diag);
 }
 
 int rlx_client_infer(rlx_client_t *client, const rlx_client_request_t *request, rlx_client_call_t **out_call, rlx_client_error_t *error)
@@ -284,6 +291,7 @@ void rlx_client_call_free(rlx_client_call_t *call)
     if (!call->done)
         rlx_sdk_call_cancel_now(call);
     RLX_ASSERT(call->done);
+    rlx_sdk_stream_unjoin(call);
     rlx_sdk_call_put(call);
 }
 
@@ -321,7 +329,7 @@ int rlx_client_call_find(const rlx_client_call_t *call, const char *name, rlx_cl
 
 const char *rlx_client_call_device(const rlx_client_call_t *call) { return call->reader.device; }
 const char *rlx_client_call_model_version(const rlx_client_call_t *call) { return call->reader.version; }
-const char *rlx_client_call_id(const rlx_client_call_t *call) { return call->reader.id; }
+const char *rlx_client_call_id(const rlx_client_call_t *call) { return call->user_id != NULL ? call->user_id : call->reader.id; }
 const char *rlx_client_call_endpoint(const rlx_client_call_t *call)
 {
     return call->endpoint >= 0 ? call->client->endpoints[call->endpoint].url : "";

@@ -26,6 +26,18 @@ int rlx_sdk_error(rlx_client_error_t *error, rlx_status_t status, const rlx_diag
     return (int)status;
 }
 
+void rlx_sdk_error_told(const rlx_rpc_end_t *end, rlx_client_error_t *error)
+{
+    const char *text = end->message;
+    char *rest = NULL;
+    long code = strncmp(text, "RLX-", 4) == 0 ? strtol(text + 4, &rest, 10) : 0;
+    bool known = rlx_error_find((int)code) != NULL && strncmp(rest, ": ", 2) == 0;
+
+    error->status = (int32_t)end->status;
+    error->code = known ? (int32_t)code : 0;
+    snprintf(error->text, sizeof error->text, "%s", known ? rest + 2 : text[0] != '\0' ? text : rlx_status_name(end->status));
+}
+
 /* ---- create ---- */
 
 static bool host_is_local(const rlx_rpc_endpoint_t *endpoint)
@@ -73,6 +85,7 @@ static void options_take(rlx_client_t *client, const rlx_client_options_t *optio
                             : options->in_flight_max > IN_FLIGHT_MAX ? IN_FLIGHT_MAX
                                                                       : options->in_flight_max;
     client->timeouts = options->timeouts;
+    client->answer_bytes_max = options->answer_bytes_max > 0 && options->answer_bytes_max < UINT32_MAX ? options->answer_bytes_max : UINT32_MAX;
     if (client->timeouts.total_ms == 0)
         client->timeouts.total_ms = 30000;
     if (client->timeouts.connect_ms == 0)
@@ -173,6 +186,7 @@ void rlx_sdk_client_end(rlx_client_t *client)
 {
     rlx_sdk_dispatch_close(client);
     loop_close(client);
+    rlx_sdk_streams_close(client);
     rlx_sdk_client_release(client);
 }
 

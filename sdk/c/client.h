@@ -15,6 +15,7 @@
 #include "rpc/client/client.h"
 #include "rpc/message/infer_answer.h"
 #include "rpc/message/infer_request.h"
+#include "rpc/message/stream_answer.h"
 #include "sdk/c/rlx.h"
 
 #define RLX_SDK_CALLS_KEPT 64                        /* free call objects that keep their memory */
@@ -73,6 +74,13 @@ struct rlx_client_call {
     void *context;
     rlx_sdk_wanted_t wanted[RLX_CLIENT_TENSORS_MAX];
     int n_wanted;
+    /* On a stream: */
+    rlx_client_stream_t *stream;     /* from submit until done; NULL: none */
+    rlx_client_call_t *stream_next;  /* in the stream's list */
+    uint64_t number;                 /* its id on the wire */
+    char wire_id[24];
+    char *user_id;                   /* its id for the user; NULL: not on a stream */
+    bool orphaned;                   /* the stream's request broke; its turn to be told comes */
     /* How far it is. */
     rlx_sdk_call_state_t state;
     uint64_t born_ns, deadline_ns, connect_ns;
@@ -102,6 +110,8 @@ struct rlx_client {
     rlx_client_timeouts_t timeouts;
     uint32_t in_flight_max;
     rlx_client_call_t *waiting; /* in order of arrival */
+    rlx_client_stream_t *streams; /* that have a request */
+    uint64_t answer_bytes_max;
     uint32_t round;
     pthread_mutex_t mutex;
     /* Under the mutex. */
@@ -113,6 +123,7 @@ struct rlx_client {
     int n_waiters;
     rlx_client_call_t *arrived, **arrived_end;
     rlx_client_call_t *cancels;    /* to be cancelled by the driver */
+    rlx_client_stream_t *closed_streams; /* by their users; the driver has not seen it */
     rlx_client_call_t *callback;   /* whose `done` runs now */
     pthread_cond_t callback_over;
     pthread_t driver;              /* while driven */
@@ -128,6 +139,22 @@ struct rlx_client {
     rlx_client_memory_t *memories;
 };
 
+/* Everything but the references belongs to the driver. */
+struct rlx_client_stream {
+    rlx_client_t *client;
+    atomic_int references;         /* the user's, one per call that is not done, one of its request */
+    atomic_int n_calls;            /* submitted and not done */
+    _Atomic uint64_t last_number;  /* of its calls */
+    rlx_client_stream_t *closed_next; /* mutex */
+    rlx_client_stream_t *next;     /* in client->streams */
+    rlx_rpc_request_t *rpc;        /* NULL: opened by the next call */
+    int endpoint;                  /* of the request */
+    bool closed, half_closed;
+    bool broken;                   /* the server sent what is no answer */
+    rlx_client_call_t *calls;      /* sent, in order */
+    rlx_text_t message;            /* that is coming in */
+};
+
 struct rlx_client_memory {
     rlx_client_t *client;
     rlx_client_memory_t *next;
@@ -139,6 +166,8 @@ struct rlx_client_memory {
 
 /* client.c */
 int rlx_sdk_error(rlx_client_error_t *error, rlx_status_t status, const rlx_diag_t *diag);
+/* The server's words, as they are; its code stands in front. */
+void rlx_sdk_error_told(const rlx_rpc_end_t *end, rlx_client_error_t *error);
 void rlx_sdk_client_release(rlx_client_t *client);
 void rlx_sdk_client_end(rlx_client_t *client);
 
@@ -168,6 +197,9 @@ void rlx_sdk_patience_fired(uv_timer_t *timer);
 rlx_client_call_t *rlx_sdk_call_take(rlx_client_t *client); /* NULL: no memory */
 void rlx_sdk_call_destroy(rlx_client_call_t *call);
 void rlx_sdk_call_put(rlx_client_call_t *call);             /* back to the pool; mutex not held */
+/* `stream` NULL: a request of its own. */
+rlx_status_t rlx_sdk_infer_submit(rlx_client_t *client, rlx_client_stream_t *stream, const rlx_client_request_t *given,
+                                  rlx_client_done_fn_t *done, void *context, rlx_client_call_t **out_call, rlx_diag_t *diag);
 rlx_status_t rlx_sdk_call_submit(rlx_client_call_t *call, const rlx_client_timeouts_t *timeouts, rlx_diag_t *diag);
 
 /* request.c */
@@ -175,6 +207,19 @@ rlx_status_t rlx_sdk_request_write(rlx_client_call_t *call, const rlx_client_req
 
 /* answer.c */
 extern const rlx_rpc_request_ops_t rlx_sdk_infer_ops, rlx_sdk_ask_ops;
+
+/* stream.c; all but join and unjoin on the driver */
+#define RLX_STREAM_ERROR_MAX 1400
+/* Any thread, before submit: `call` goes by `stream`. Unjoin: it was not submitted after all. */
+void rlx_sdk_stream_join(rlx_client_stream_t *stream, rlx_client_call_t *call);
+void rlx_sdk_stream_unjoin(rlx_client_call_t *call);
+/* Sends the call; opens the stream's request at endpoint `index` if it has none. */
+rlx_status_t rlx_sdk_stream_send(rlx_client_call_t *call, int index, rlx_diag_t *diag);
+void rlx_sdk_stream_cancel(rlx_client_call_t *call); /* it was sent; ends with CANCELLED */
+void rlx_sdk_stream_left(rlx_client_stream_t *stream); /* one of its calls is done */
+void rlx_sdk_streams_close(rlx_client_t *client);      /* those that users have closed */
+uint64_t rlx_sdk_streams_due(const rlx_client_t *client); /* the first deadline of all that was sent */
+void rlx_sdk_streams_expire(rlx_client_t *client, uint64_t now_ns);
 
 /* memory.c */
 /* Any thread. The range is the memory's and the daemon has it. */

@@ -16,6 +16,8 @@ enum { CHOICE_WAIT = -1, CHOICE_HOPELESS = -2 };
 
 static bool endpoint_allowed(const rlx_client_call_t *call, int index)
 {
+    if (call->stream != NULL && call->stream->rpc != NULL && call->stream->endpoint != index)
+        return false; /* where the stream is */
     return (call->pinned < 0 || call->pinned == index) && (call->tried >> index & 1) == 0;
 }
 
@@ -48,11 +50,13 @@ static int endpoint_choose(const rlx_client_call_t *call)
 void rlx_sdk_call_finish(rlx_client_call_t *call, rlx_status_t status, const rlx_diag_t *diag)
 {
     rlx_client_t *client = call->client;
+    rlx_client_stream_t *stream = call->stream;
     rlx_client_done_fn_t *on_done;
 
     RLX_ASSERT(call->state != RLX_SDK_DONE);
     call->state = RLX_SDK_DONE;
     call->rpc = NULL;
+    call->stream = NULL;
     if (status == RLX_OK)
         call->error.status = call->error.code = 0;
     else if (diag != NULL)
@@ -64,13 +68,15 @@ void rlx_sdk_call_finish(rlx_client_call_t *call, rlx_status_t status, const rlx
     call->done = true;
     pthread_cond_signal(&call->changed);
     pthread_mutex_unlock(&client->mutex);
-    if (on_done == NULL)
-        return;
-    on_done(call->context, call); /* may have freed the call */
-    pthread_mutex_lock(&client->mutex);
-    client->callback = NULL;
-    pthread_cond_broadcast(&client->callback_over);
-    pthread_mutex_unlock(&client->mutex);
+    if (on_done != NULL) {
+        on_done(call->context, call); /* may have freed the call */
+        pthread_mutex_lock(&client->mutex);
+        client->callback = NULL;
+        pthread_cond_broadcast(&client->callback_over);
+        pthread_mutex_unlock(&client->mutex);
+    }
+    if (stream != NULL)
+        rlx_sdk_stream_left(stream);
 }
 
 static void call_fail(rlx_client_call_t *call, rlx_error_code_t code, const char *text)
@@ -108,6 +114,37 @@ static uint32_t ms_left(uint64_t until_ns, uint64_t now_ns)
     return until_ns == UINT64_MAX ? 0 : ms > UINT32_MAX ? UINT32_MAX : (uint32_t)ms;
 }
 
+static void patience_arm(rlx_client_t *client);
+
+/* It could not begin there: as an attempt that ended before the server saw it. */
+static void call_open_fail(rlx_client_call_t *call, const rlx_diag_t *diag)
+{
+    const rlx_rpc_end_t end = {.status = diag->status, .message = diag->message, .untouched = true};
+
+    call->rpc = NULL;
+    call->client->endpoints[call->endpoint].n_open++; /* as if it had begun */
+    rlx_sdk_call_ended(call, &end);
+}
+
+static void call_open_on_stream(rlx_client_call_t *call, int index)
+{
+    rlx_diag_t diag = {0};
+
+    call->tried |= (uint64_t)1 << index;
+    call->endpoint = index;
+    call->reading = RLX_CANCELLED; /* until a message came */
+    call->diag = (rlx_diag_t){0};
+    if (rlx_sdk_stream_send(call, index, &diag) != RLX_OK) {
+        call_open_fail(call, &diag);
+        return;
+    }
+    call->state = RLX_SDK_OPEN;
+    call->client->endpoints[index].n_open++;
+    if (!uv_is_active((uv_handle_t *)&call->client->patience) ||
+        ms_left(call->deadline_ns, uv_hrtime()) < uv_timer_get_due_in(&call->client->patience))
+        patience_arm(call->client);
+}
+
 static void call_open(rlx_client_call_t *call, int index)
 {
     rlx_sdk_endpoint_t *endpoint = &call->client->endpoints[index];
@@ -122,11 +159,7 @@ static void call_open(rlx_client_call_t *call, int index)
     call->diag = (rlx_diag_t){0};
     if (rlx_rpc_request_begin(endpoint->channel, call->path, &timeouts, call->is_ask ? &rlx_sdk_ask_ops : &rlx_sdk_infer_ops, call,
                               &call->rpc, &diag) != RLX_OK) {
-        const rlx_rpc_end_t end = {.status = diag.status, .message = diag.message, .untouched = true};
-
-        call->rpc = NULL;
-        endpoint->n_open++; /* as if it had begun */
-        rlx_sdk_call_ended(call, &end);
+        call_open_fail(call, &diag);
         return;
     }
     call->state = RLX_SDK_OPEN;
@@ -159,7 +192,7 @@ static void waiting_remove(rlx_client_call_t *call)
 
 static void patience_arm(rlx_client_t *client)
 {
-    uint64_t first_ns = UINT64_MAX, now_ns = uv_hrtime();
+    uint64_t first_ns = rlx_sdk_streams_due(client), now_ns = uv_hrtime();
 
     for (rlx_client_call_t *call = client->waiting; call != NULL; call = call->next) {
         uint64_t at_ns = call->connect_ns < call->deadline_ns ? call->connect_ns : call->deadline_ns;
@@ -178,26 +211,15 @@ static void call_place(rlx_client_call_t *call)
 {
     int index = endpoint_choose(call);
 
-    if (index >= 0)
+    if (index >= 0 && call->stream != NULL)
+        call_open_on_stream(call, index);
+    else if (index >= 0)
         call_open(call, index);
     else if (index == CHOICE_WAIT) {
         waiting_add(call);
         patience_arm(call->client);
     } else
         call_fail_unreachable(call, RLX_E_CONNECT, "no endpoint can be reached");
-}
-
-/* The server's words, as they are; its code stands in front. */
-static void end_tell(const rlx_rpc_end_t *end, rlx_client_error_t *error)
-{
-    const char *text = end->message;
-    char *rest = NULL;
-    long code = strncmp(text, "RLX-", 4) == 0 ? strtol(text + 4, &rest, 10) : 0;
-    bool known = rlx_error_find((int)code) != NULL && strncmp(rest, ": ", 2) == 0;
-
-    error->status = (int32_t)end->status;
-    error->code = known ? (int32_t)code : 0;
-    snprintf(error->text, sizeof error->text, "%s", known ? rest + 2 : text[0] != '\0' ? text : rlx_status_name(end->status));
 }
 
 static bool may_repeat(rlx_client_call_t *call, const rlx_rpc_end_t *end)
@@ -238,7 +260,7 @@ void rlx_sdk_call_ended(rlx_client_call_t *call, const rlx_rpc_end_t *end)
     if (repeat)
         call_place(call);
     else if (end->status != RLX_OK) {
-        end_tell(end, &call->error);
+        rlx_sdk_error_told(end, &call->error);
         rlx_sdk_call_finish(call, end->status, NULL);
     } else if (call->reading != RLX_OK && call->diag.code == RLX_E_NONE)
         call_fail(call, RLX_E_ANSWER_MALFORMED, "the answer has no message");
@@ -250,7 +272,9 @@ void rlx_sdk_call_ended(rlx_client_call_t *call, const rlx_rpc_end_t *end)
 
 void rlx_sdk_call_cancel_now(rlx_client_call_t *call)
 {
-    if (call->state == RLX_SDK_OPEN)
+    if (call->state == RLX_SDK_OPEN && call->stream != NULL)
+        rlx_sdk_stream_cancel(call);
+    else if (call->state == RLX_SDK_OPEN)
         rlx_rpc_request_cancel(call->rpc); /* comes back as the attempt's end */
     else if (call->state == RLX_SDK_WAITING) {
         waiting_remove(call);
@@ -293,6 +317,7 @@ void rlx_sdk_dispatch_arrived(rlx_client_t *client)
         call_place(call);
     for (rlx_client_call_t *call; (call = cancel_take(client)) != NULL;)
         rlx_sdk_call_cancel_now(call);
+    rlx_sdk_streams_close(client);
 }
 
 static void waiting_look(rlx_client_call_t *call, uint64_t now_ns)
@@ -348,6 +373,7 @@ void rlx_sdk_dispatch_close(rlx_client_t *client)
 void rlx_sdk_patience_fired(uv_timer_t *timer)
 {
     rlx_sdk_dispatch_waiting(timer->data);
+    rlx_sdk_streams_expire(timer->data, uv_hrtime());
     patience_arm(timer->data);
 }
 

@@ -76,7 +76,7 @@ static rlx_status_t outputs_take(rlx_client_call_t *call, const rlx_client_reque
     return RLX_OK;
 }
 
-static int parameters_take(const rlx_client_request_t *request, rlx_infer_parameter_t *parameters)
+static int parameters_take(const rlx_client_call_t *call, const rlx_client_request_t *request, rlx_infer_parameter_t *parameters)
 {
     int n = 0;
 
@@ -86,6 +86,11 @@ static int parameters_take(const rlx_client_request_t *request, rlx_infer_parame
         parameters[n++] = (rlx_infer_parameter_t){.name = "rlx_output_location", .string = request->output_location};
     if (request->priority != 0)
         parameters[n++] = (rlx_infer_parameter_t){.name = "priority", .number = request->priority};
+    if (call->stream != NULL) { /* a request of its own says it by grpc-timeout */
+        uint32_t total_ms = request->timeouts.total_ms != 0 ? request->timeouts.total_ms : call->client->timeouts.total_ms;
+
+        parameters[n++] = (rlx_infer_parameter_t){.name = "timeout", .number = (int64_t)total_ms * 1000};
+    }
     return n;
 }
 
@@ -93,12 +98,15 @@ rlx_status_t rlx_sdk_request_write(rlx_client_call_t *call, const rlx_client_req
 {
     rlx_infer_tensor_t inputs[RLX_CLIENT_TENSORS_MAX], outputs[RLX_CLIENT_TENSORS_MAX];
     rlx_infer_parameter_t parameters[4];
-    const rlx_infer_call_t head = {.model = request->model, .version = request->version, .id = request->id,
+    const rlx_infer_call_t head = {.model = request->model, .version = request->version,
+                                   .id = call->stream != NULL ? call->wire_id : request->id,
                                    .inputs = inputs, .n_inputs = request->n_inputs, .outputs = outputs, .n_outputs = request->n_outputs,
-                                   .parameters = parameters, .n_parameters = parameters_take(request, parameters)};
+                                   .parameters = parameters, .n_parameters = parameters_take(call, request, parameters)};
 
     if (request->model == NULL || request->model[0] == '\0')
         return rlx_fail(diag, RLX_E_MODEL_NAME, "the request names no model");
+    if (call->stream != NULL && (call->user_id = strdup(request->id != NULL ? request->id : "")) == NULL)
+        return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
     if (request->n_inputs < 0 || request->n_inputs > RLX_CLIENT_TENSORS_MAX || request->n_outputs < 0 ||
         request->n_outputs > RLX_CLIENT_TENSORS_MAX)
         return rlx_fail(diag, RLX_E_INPUT_NAME, "%d inputs and %d outputs; a request has at most %d of each", request->n_inputs,

@@ -38,6 +38,7 @@ extern "C" {
 typedef struct rlx_client rlx_client_t;
 typedef struct rlx_client_call rlx_client_call_t;
 typedef struct rlx_client_memory rlx_client_memory_t;
+typedef struct rlx_client_stream rlx_client_stream_t;
 
 typedef enum rlx_client_type {
     RLX_CLIENT_F32 = 1,
@@ -138,6 +139,23 @@ RLX_CLIENT_API void rlx_client_call_cancel(rlx_client_call_t *call);
 /* An open call is cancelled and its `done` does not run any more; borrowed data is free when this returns. Not from two threads. NULL is
  * allowed. */
 RLX_CLIENT_API void rlx_client_call_free(rlx_client_call_t *call);
+
+/* Many calls on one stream (ModelStreamInfer): no headers and no stream of HTTP/2 for each, and all of them at one endpoint. Answers come
+ * in order of completion and find their calls by themselves, so `id` is yours as elsewhere. A call on a stream is a call like any other:
+ * wait for it or take a callback, cancel it, read it, free it. What differs:
+ *  - data of inputs is copied when the message is sent, and tensors of the answer once more than without a stream;
+ *  - cancelling drops the answer; the server is not told, and computes it;
+ *  - of the timeouts `total` counts (the server hears it too) and `connect`;
+ *  - an error that the server answers is the call's own and the stream goes on, and is not tried elsewhere. When the connection breaks,
+ *    calls without an answer are sent again on another, as calls without a stream are.
+ * The stream connects with its first call. A server works on a bounded number of its requests at once (rlxd: 64) and takes more when
+ * answers have left; until then they wait here, at most in_flight_max of them.
+ *
+ * Close when nothing more will be submitted: calls that are open end as they would. Before the client is destroyed. NULL is allowed. */
+RLX_CLIENT_API int rlx_client_stream_open(rlx_client_t *client, rlx_client_stream_t **out_stream, rlx_client_error_t *error);
+RLX_CLIENT_API int rlx_client_stream_submit(rlx_client_stream_t *stream, const rlx_client_request_t *request, rlx_client_done_fn_t *done,
+                                            void *context, rlx_client_call_t **out_call, rlx_client_error_t *error);
+RLX_CLIENT_API void rlx_client_stream_close(rlx_client_stream_t *stream);
 
 /* The answer of a call that is done with status 0. Pointers live until the call is freed. */
 RLX_CLIENT_API int rlx_client_call_output_count(const rlx_client_call_t *call);

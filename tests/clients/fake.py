@@ -58,11 +58,11 @@ def raw(data):
 
 
 class FakeServer:
-    """`answer(stream)` gives the bytes that follow a request's end; `settings` False: says nothing at first; `raw` bytes are sent instead of
+    """`answer(stream)` gives the bytes that follow a request's end, with `each` those that follow every piece of a request; `settings` False: says nothing at first; `raw` bytes are sent instead of
     HTTP/2. `requests` counts."""
 
-    def __init__(self, answer=None, settings=True, greeting=None):
-        self.answer, self.settings, self.greeting = answer, settings, greeting
+    def __init__(self, answer=None, settings=True, greeting=None, each=False):
+        self.answer, self.settings, self.greeting, self.each = answer, settings, greeting, each
         self.requests = 0
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"127.0.0.1:{self.listener.getsockname()[1]}"
@@ -93,7 +93,7 @@ class FakeServer:
                 stream.read(int.from_bytes(head[:3], "big"))
                 if kind == SETTINGS and not flags & ACK and self.settings:
                     connection.sendall(frame(SETTINGS, ACK, 0))
-                if kind == DATA and flags & END_STREAM:
+                if kind == DATA and (flags & END_STREAM or self.each):
                     self.requests += 1
                     connection.sendall(self.answer(number))
         except OSError:

@@ -22,7 +22,7 @@ def calls_from_many_threads_callbacks_cancellation_shared_memory():
         with Rlxd(bundles("plus", "slow"), words=["--memory-socket", socket]) as own:
             for seed in (1, 2, 3):
                 said = exercise([f"http://{own.url}"], socket, seed)
-                assert "1600 calls from 8 threads" in said
+                assert "1600 calls from 8 threads" in said and "320 calls on streams" in said, said
             assert own.get("/readyz")[0] == 200
 
 

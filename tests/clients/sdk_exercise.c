@@ -244,6 +244,91 @@ static void memory_run(rlx_client_t *client)
 
 /* ---- limits, and a client closed under its calls ---- */
 
+/* Answers come in any order, each to its call, with its own id; errors are one call's. */
+static void stream_calls(rlx_client_stream_t *stream, uint32_t seed)
+{
+    static float data[OPEN_CALLS][LENGTH];
+    rlx_client_call_t *calls[OPEN_CALLS];
+    char ids[OPEN_CALLS][16];
+    rlx_client_error_t error;
+
+    for (int i = 0; i < OPEN_CALLS; i++) {
+        rlx_client_input_t in = plus_input(data[i]);
+        rlx_client_request_t request = plus_request(&in);
+
+        for (int j = 0; j < LENGTH; j++)
+            data[i][j] = (float)(i + j);
+        snprintf(ids[i], sizeof ids[i], "id %d", i);
+        request.id = ids[i];
+        if (i % 8 == 5)
+            request.model = "absent";
+        CHECK(rlx_client_stream_submit(stream, &request, NULL, NULL, &calls[i], &error) == 0, "%s", error.text);
+    }
+    for (int i = 0; i < OPEN_CALLS; i++) {
+        if (random_next(&seed) % 7 == 0) {
+            rlx_client_call_free(calls[i]); /* open or done */
+            continue;
+        }
+        if (i % 8 == 5) {
+            CHECK(rlx_client_call_wait(calls[i], -1, &error) == 5 /* NOT_FOUND */, "%d %s", error.status, error.text);
+            CHECK(error.code == 1603, "%d %s", error.code, error.text);
+        } else {
+            CHECK(rlx_client_call_wait(calls[i], -1, &error) == 0, "%s", error.text);
+            answer_check(calls[i], (float)i);
+            CHECK(strcmp(rlx_client_call_id(calls[i]), ids[i]) == 0, "%s", rlx_client_call_id(calls[i]));
+        }
+        rlx_client_call_free(calls[i]);
+    }
+}
+
+static void stream_done_count(void *context, rlx_client_call_t *call)
+{
+    CHECK(rlx_client_call_wait(call, 0, NULL) == 0, "callback");
+    atomic_fetch_add((atomic_int *)context, 1);
+}
+
+static void stream_run(rlx_client_t *client, uint32_t seed)
+{
+    static float data[LENGTH];
+    rlx_client_stream_t *stream, *other;
+    rlx_client_error_t error;
+    rlx_client_input_t in = plus_input(data);
+    float *large = calloc(512 * 512, sizeof *large);
+    rlx_client_input_t large_in = {.name = "x", .tensor = {.type = RLX_CLIENT_F32, .rank = 2, .dims = {512, 512}, .data = large}};
+    rlx_client_request_t request = plus_request(&in), slow = plus_request(&large_in);
+    rlx_client_call_t *calls[OPEN_CALLS], *late;
+    atomic_int answered = 0;
+
+    CHECK(rlx_client_stream_open(client, &stream, &error) == 0, "%s", error.text);
+    CHECK(rlx_client_stream_open(client, &other, &error) == 0, "%s", error.text);
+    rlx_client_stream_close(other); /* never used */
+    for (int round = 0; round < 4; round++)
+        stream_calls(stream, seed + (uint32_t)round);
+    for (int i = 0; i < OPEN_CALLS; i++)
+        CHECK(rlx_client_stream_submit(stream, &request, stream_done_count, &answered, &calls[i], &error) == 0, "%s", error.text);
+    rlx_client_stream_close(stream); /* what is open is answered */
+    for (int i = 0; i < OPEN_CALLS; i++)
+        CHECK(rlx_client_call_wait(calls[i], -1, &error) == 0, "%s", error.text);
+    for (int i = 0; i < OPEN_CALLS; i++)
+        rlx_client_call_free(calls[i]);
+    CHECK(atomic_load(&answered) == OPEN_CALLS, "%d callbacks", atomic_load(&answered));
+    CHECK(rlx_client_stream_open(client, &stream, &error) == 0, "%s", error.text);
+    slow.model = "slow";
+    slow.timeouts.total_ms = 20;
+    CHECK(rlx_client_stream_submit(stream, &slow, NULL, NULL, &late, &error) == 0, "%s", error.text);
+    (void)rlx_client_call_wait(late, -1, &error);
+    CHECK(error.status == 4 || error.status == 8, "%d %s", error.status, error.text); /* late; or the server heard the time and refused */
+    rlx_client_call_free(late);
+    CHECK(rlx_client_stream_submit(stream, &slow, NULL, NULL, &late, &error) == 0, "%s", error.text);
+    rlx_client_call_free(late); /* while it is open; its data may go */
+    free(large);
+    CHECK(rlx_client_stream_submit(stream, &request, NULL, NULL, &late, &error) == 0, "%s", error.text);
+    CHECK(rlx_client_call_wait(late, -1, &error) == 0, "after one that was late: %s", error.text);
+    rlx_client_call_free(late);
+    rlx_client_stream_close(stream);
+    printf("%d calls on streams\n", 5 * OPEN_CALLS);
+}
+
 static void timeouts_run(rlx_client_t *client)
 {
     float *data = calloc(512 * 512, sizeof *data);
@@ -298,6 +383,7 @@ int main(int argc, char **argv)
     threads_wait(client);
     callbacks_run(client, seed);
     chain_run(client);
+    stream_run(client, seed);
     memory_run(client);
     timeouts_run(client);
     CHECK(rlx_client_state(client, &state, NULL) == 0, "no state");

@@ -1,11 +1,13 @@
 /* Target: what a client reads from a server. The first byte says which reader and in which pieces the rest comes: ModelInferResponse
- * (rpc/message/infer_answer.h), or a small call's answer as JSON (rpc/message/admin.h). Bytes that come in pieces must read as the whole does. */
+ * (rpc/message/infer_answer.h) and what wraps it on a stream, or a small call's answer as JSON (rpc/message/admin.h). Bytes that come in
+ * pieces must read as the whole does. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "rpc/message/admin.h"
 #include "rpc/message/infer_answer.h"
+#include "rpc/message/stream_answer.h"
 
 #define PLACE_MAX ((uint64_t)1 << 20)
 
@@ -56,12 +58,25 @@ static void answers_compare(const rlx_infer_answer_reader_t *one, const rlx_infe
     }
 }
 
+/* What is found lies inside of what was given. */
+static void stream_try(const uint8_t *data, size_t bytes)
+{
+    rlx_stream_answer_t answer;
+
+    if (!rlx_stream_answer_read(data, bytes, &answer))
+        return;
+    RLX_ASSERT(answer.error == NULL || ((const uint8_t *)answer.error >= data && answer.error_bytes <= bytes));
+    RLX_ASSERT(answer.data == NULL || (answer.data >= data && answer.data + answer.bytes <= data + bytes));
+    RLX_ASSERT(answer.data != NULL || !answer.has_number);
+}
+
 static void infer_try(const uint8_t *data, size_t bytes, size_t piece)
 {
     rlx_infer_answer_reader_t whole, pieces;
     places_t first = {0}, second = {0};
     rlx_status_t one, two;
 
+    stream_try(data, bytes);
     rlx_infer_answer_init(&whole);
     rlx_infer_answer_init(&pieces);
     one = answer_read(&whole, &first, data, bytes, bytes > 0 ? bytes : 1);

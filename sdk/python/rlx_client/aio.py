@@ -2,14 +2,31 @@
 import asyncio
 
 from . import _library
-from .client import BaseClient
+from .client import BaseClient, BaseStream
+
+
+class AsyncRLXStream(BaseStream):
+    """`infer` as the client's, on the stream:
+
+        async with client.stream() as stream:
+            results = await asyncio.gather(*(stream.infer("resnet18", {"input": array}) for array in arrays))
+    """
+
+    async def infer(self, model_name, inputs, *arguments, **options):
+        return await self._client.infer(model_name, inputs, *arguments, **options, _stream=self)
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, *exception):
+        self.close()
 
 
 class AsyncRLXClient(BaseClient):
     """As RLXClient, with `await`. Belongs to the event loop that uses it."""
 
     async def infer(self, model_name, inputs, schedule_hint=None, outputs=None, timeout=None, *, connect_timeout=None, transfer_timeout=None,
-                    compute_timeout=None, model_version=None, request_id=None, priority=0):
+                    compute_timeout=None, model_version=None, request_id=None, priority=0, _stream=None):
         timeouts = self._timeouts(timeout, connect_timeout, transfer_timeout, compute_timeout)
         if self._needs_types(model_name, model_version, inputs):
             self._learn_types(model_name, model_version, await self.metadata(model_name, model_version, timeout))
@@ -31,12 +48,16 @@ class AsyncRLXClient(BaseClient):
                 pass
 
         call, _ = self._submit(self._arrays(model_name, model_version, inputs), model_name, model_version, schedule_hint, outputs, timeouts,
-                               request_id, priority, finish)
+                               request_id, priority, finish, _stream)
         try:
             return await future
         except asyncio.CancelledError:
             _library.call_cancel(call.handle)
             raise
+
+    def stream(self):
+        """Many requests on one stream: an AsyncRLXStream."""
+        return AsyncRLXStream(self)
 
     async def _ask_later(self, question, model=None, version=None, timeout=None, endpoint=-1):
         loop = asyncio.get_running_loop()

@@ -66,16 +66,44 @@ class _Handle:
         self.handle = handle.value
         self.lock = threading.Lock()
         self.pending = {}
+        self.streams = set()
         self.numbers = itertools.count(1)
         self.done = _library.DONE(functools.partial(_done, weakref.ref(self)))  # kept as long as the library may call it
 
     def close(self):
         handle, self.handle = self.handle, None
         if handle:
+            for stream in list(self.streams):
+                stream.close()
             _library.destroy(handle)
 
     def __del__(self):
         self.close()
+
+
+class BaseStream:
+    """Many requests on one stream of one endpoint (ModelStreamInfer). Made by `client.stream()`; close it, or use `with`."""
+
+    def __init__(self, client):
+        self._client = client
+        self._handle = client._open()
+        stream, error = ctypes.c_void_p(), _library.Error()
+        if _library.stream_open(self._handle.handle, ctypes.byref(stream), ctypes.byref(error)) != 0:
+            raise error_of(error)
+        self._stream = stream.value
+        self._handle.streams.add(self)
+
+    def _open(self):
+        if not self._stream:
+            raise Cancelled("the stream is closed", 1408)
+        return self._stream
+
+    def close(self):
+        """Nothing more is submitted; what is open is answered."""
+        stream, self._stream = self._stream, None
+        if stream:
+            self._handle.streams.discard(self)
+            _library.stream_close(stream)
 
 
 class BaseClient:
@@ -122,9 +150,11 @@ class BaseClient:
         self._types[model_name, model_version] = {entry["name"]: tensors.DTYPE_BY_NAME.get(entry.get("datatype"))
                                                   for entry in metadata.get("inputs", [])}
 
-    def _submit(self, arrays, model_name, model_version, schedule_hint, outputs, timeouts, request_id, priority, finish):
+    def _submit(self, arrays, model_name, model_version, schedule_hint, outputs, timeouts, request_id, priority, finish,
+                stream=None):
         """Sends. `finish` None: the caller waits. Returns (call, given output arrays)."""
         handle = self._open()
+        send = functools.partial(_library.submit, handle.handle) if stream is None else functools.partial(_library.stream_submit, stream._open())
         given = dict(outputs) if hasattr(outputs, "items") else dict.fromkeys(outputs or ())
         slots, places = (_library.Input * len(arrays))(), (_library.Output * len(given))()
         for slot, (name, array) in zip(slots, arrays.items()):
@@ -143,12 +173,12 @@ class BaseClient:
             with handle.lock:
                 handle.pending[context] = pending
                 # The library may call back before `call.handle` is set: the lock makes it wait.
-                status = _library.submit(handle.handle, ctypes.byref(request), handle.done, context, ctypes.byref(out), ctypes.byref(error))
+                status = send(ctypes.byref(request), handle.done, context, ctypes.byref(out), ctypes.byref(error))
                 call.handle = out.value if status == 0 else None
                 if status != 0:
                     del handle.pending[context]
         else:
-            status = _library.submit(handle.handle, ctypes.byref(request), None, None, ctypes.byref(out), ctypes.byref(error))
+            status = send(ctypes.byref(request), None, None, ctypes.byref(out), ctypes.byref(error))
             call.handle = out.value if status == 0 else None
         if status != 0:
             raise error_of(error)
@@ -196,6 +226,27 @@ class BaseClient:
             self._handle.close()
 
 
+class RLXStream(BaseStream):
+    """`submit` and `infer` as the client's, on the stream.
+
+        with client.stream() as stream:
+            futures = [stream.submit("resnet18", {"input": array}) for array in arrays]
+            results = [future.result() for future in futures]
+    """
+
+    def submit(self, model_name, inputs, *arguments, **options):
+        return self._client.submit(model_name, inputs, *arguments, **options, _stream=self)
+
+    def infer(self, model_name, inputs, *arguments, **options):
+        return self.submit(model_name, inputs, *arguments, **options).result()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+
 class RLXClient(BaseClient):
     """Sends requests and waits. May be used from many threads; while one waits, the GIL is free.
 
@@ -218,7 +269,7 @@ class RLXClient(BaseClient):
         return self._outcome(call, given)
 
     def submit(self, model_name, inputs, schedule_hint=None, outputs=None, timeout=None, *, connect_timeout=None, transfer_timeout=None,
-               compute_timeout=None, model_version=None, request_id=None, priority=0):
+               compute_timeout=None, model_version=None, request_id=None, priority=0, _stream=None):
         """As infer, but returns a concurrent.futures.Future at once."""
         timeouts = self._timeouts(timeout, connect_timeout, transfer_timeout, compute_timeout)
         if self._needs_types(model_name, model_version, inputs):
@@ -234,8 +285,13 @@ class RLXClient(BaseClient):
                 future.set_exception(error)
 
         self._submit(self._arrays(model_name, model_version, inputs), model_name, model_version, schedule_hint, outputs, timeouts, request_id,
-                     priority, finish)
+                     priority, finish, _stream)
         return future
+
+    def stream(self):
+        """Many requests on one stream: an RLXStream."""
+        self._open()
+        return RLXStream(self)
 
     def is_live(self, timeout=None):
         return bool(self._ask(_library.SERVER_LIVE, timeout=timeout).get("live", False))
