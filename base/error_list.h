@@ -71,6 +71,8 @@ RLX_ERROR(CANCELLED, 1408, RLX_CANCELLED, "request cancelled",
           "The caller withdrew the request while it ran.", "Nothing to fix; send it again if it is still wanted.")
 RLX_ERROR(QUEUE_FULL, 1409, RLX_RESOURCE_EXHAUSTED, "queue full",
           "More requests wait than the queue holds.", "Send them more slowly, or raise the queue's capacity.")
+RLX_ERROR(LOOP_LIMIT, 1410, RLX_RESOURCE_EXHAUSTED, "loop runs too long",
+          "A loop of the model has run more iterations than RLX allows.", "Check the input that decides when the loop ends.")
 RLX_ERROR(CONFIG_SYNTAX, 1501, RLX_INVALID_ARGUMENT, "configuration is not valid YAML",
           "The file is not the YAML that RLX reads: no anchors, aliases, tags, duplicate keys or several documents; at most 256 KiB.",
           "Correct the file there.")

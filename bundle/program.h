@@ -6,8 +6,12 @@
  * others, in order. Straight-line postfix code, every step overflow-checked, no loops (see rlx_code_op_t). Everything else refers to a
  * number through rlx_ref_t: an immediate or a slot.
  *
- * Regions: the steps of region r may produce values whose *data* become symbols of region r+1. A region is planned when it is entered:
- * its shape code runs, arena offsets follow, its steps run. Most programs have one. */
+ * Regions: the steps of region r may produce values whose *data* or extents become symbols of region r+1. A region is planned when it is
+ * entered: its shape code runs, arena offsets follow, its steps run. Most programs have one.
+ *
+ * Bodies: branches and loop bodies are programs of their own inside this one, with symbols, regions and bodies of their own; they share the
+ * constant segment. A step of kernel RLX_CALL_IF or RLX_CALL_LOOP runs them. A result whose extents are known only when the step has run is
+ * an RLX_VALUE_DYNAMIC: its extents are symbols of the region behind the step's. */
 #ifndef RLX_BUNDLE_PROGRAM_H
 #define RLX_BUNDLE_PROGRAM_H
 
@@ -19,7 +23,7 @@
 
 #define RLX_PROGRAM_MAGIC 0x47505852u /* "RXPG" */
 #define RLX_PROGRAM_MAJOR 1
-#define RLX_PROGRAM_MINOR 1 /* 1: kernels listed with RLX_KERNEL_ROWS take row pointers */
+#define RLX_PROGRAM_MINOR 2 /* 1: kernels listed with RLX_KERNEL_ROWS take row pointers; 2: bodies, dynamic values */
 #define RLX_NO_INDEX 0xffffffffu
 #define RLX_BATCH_FREE 0xfffffffeu
 
@@ -37,8 +41,9 @@ typedef struct rlx_table {
 
 typedef enum rlx_symbol_source {
     RLX_SYMBOL_INPUT_AXIS = 0,  /* extent `index` of graph input `value` */
-    RLX_SYMBOL_INPUT_DATA = 1,  /* element `index` of i32, i64 or f32 graph input `value`; of f32 the bits, zero-extended */
-    RLX_SYMBOL_VALUE_DATA = 2,  /* element `index` of integer value `value`, computed by an earlier region */
+    RLX_SYMBOL_INPUT_DATA = 1,  /* element `index` of integer, bool or f32 graph input `value`; of f32 the bits, zero-extended */
+    RLX_SYMBOL_VALUE_DATA = 2,  /* element `index` of integer, bool or f32 value `value`, computed by an earlier region or constant */
+    RLX_SYMBOL_VALUE_AXIS = 3,  /* extent `index` of dynamic value `value` of this region, made by a step of an earlier one */
 } rlx_symbol_source_t;
 
 typedef struct rlx_program_symbol {
@@ -82,6 +87,7 @@ typedef enum rlx_value_kind {
     RLX_VALUE_CONST = 2,
     RLX_VALUE_ARENA = 3,
     RLX_VALUE_ABSENT = 4, /* optional operand not given */
+    RLX_VALUE_DYNAMIC = 5, /* written by a call, which finds its memory and extents; `offset` is unused */
 } rlx_value_kind_t;
 
 typedef struct rlx_program_value {
@@ -98,8 +104,22 @@ typedef struct rlx_program_value {
     uint64_t digest[2];    /* CONST: XXH3-128, else zero */
 } rlx_program_value_t;
 
+/* Kernels that the executor itself is: steps that run bodies.
+ *
+ * IF: in: condition (bool, one element), the inputs of body param[0], then those of body param[1]; out: the outputs of either. A condition
+ * that is not zero runs param[0].
+ * LOOP: in: trip count (i64, one element, or absent: no bound), condition (bool, one element, or absent: true), the param[1] carried
+ * values, captured values. Body param[0] takes iteration (i64, one element), condition, carried, captured; gives condition, carried, and
+ * what is appended. out: the carried values, then for each appended output all of them along a new first axis. */
+typedef enum rlx_call {
+    RLX_CALL_IF = 0x10000,
+    RLX_CALL_LOOP = 0x10001,
+} rlx_call_t;
+#define RLX_CALL_OPERANDS_MAX 4096
+#define RLX_PROGRAM_DEPTH_MAX 16 /* of bodies in bodies */
+
 typedef struct rlx_program_step {
-    uint32_t kernel;     /* rlx_kernel_id_t */
+    uint32_t kernel;     /* rlx_kernel_id_t or rlx_call_t */
     uint32_t n_in, n_out;
     uint32_t operands;   /* first of n_in + n_out value ids in operands */
     uint32_t params;     /* first of n_params words in params */
@@ -135,6 +155,11 @@ typedef struct rlx_program_fragment {
     uint32_t reserved;
 } rlx_program_fragment_t;
 
+/* A program inside this one: bytes from this program's start, 8-byte aligned. */
+typedef struct rlx_program_body {
+    uint64_t offset, bytes;
+} rlx_program_body_t;
+
 /* Cost of a step: integer, per target; `ns` is filled by calibration or --tune, else an estimate. */
 typedef struct rlx_program_cost {
     rlx_ref_t flops;
@@ -162,6 +187,7 @@ typedef struct rlx_program_header {
     rlx_table_t fragments;
     rlx_table_t costs;    /* one per step */
     rlx_table_t strings;  /* bytes; NUL-terminated strings; offset 0 is "" */
+    rlx_table_t bodies;   /* rlx_program_body_t; from minor 2 on: rlx_program_bodies */
 } rlx_program_header_t;
 
 _Static_assert(sizeof(rlx_ref_t) == 16, "wire");
@@ -171,9 +197,33 @@ _Static_assert(sizeof(rlx_program_symbol_t) == 40, "wire");
 
 /* Checks every offset, count, id and code word of `data` against `bytes`, once. After RLX_OK every table may be indexed without checks,
  * the shape code cannot over- or underflow its stack, and every operand, slot and string is in range. `const_bytes` is the size of the
- * constant segment: constants must lie inside. Runs in O(size), allocates nothing. */
+ * constant segment: constants must lie inside. Bodies are checked with it. Runs in O(size), allocates nothing. */
 rlx_status_t rlx_program_check(const void *data, size_t bytes, uint64_t const_bytes, rlx_diag_t *diag);
 
 #define RLX_PROGRAM_TABLE(type, header, field) ((const type *)((const char *)(header) + (header)->field.offset))
+
+static inline uint32_t rlx_program_bodies(const rlx_program_header_t *header)
+{
+    return header->minor >= 2 ? (uint32_t)header->bodies.count : 0;
+}
+
+static inline const rlx_program_header_t *rlx_program_body(const rlx_program_header_t *header, uint32_t index)
+{
+    return (const rlx_program_header_t *)((const char *)header + RLX_PROGRAM_TABLE(rlx_program_body_t, header, bodies)[index].offset);
+}
+
+/* Steps of a program and of all bodies in it. They are numbered so: the program's own, then those of its bodies in order, each likewise. */
+uint32_t rlx_program_steps_total(const rlx_program_header_t *header);
+/* Step `index` of that numbering, and the program it belongs to; NULL when there is no such step. */
+const rlx_program_step_t *rlx_program_step_find(const rlx_program_header_t *header, uint32_t index,
+                                                const rlx_program_header_t **out_program);
+
+/* "if", "loop"; NULL for kernels. */
+static inline const char *rlx_call_name(uint32_t kernel)
+{
+    return kernel == RLX_CALL_IF ? "if" : kernel == RLX_CALL_LOOP ? "loop" : 0;
+}
+
+static inline int rlx_step_is_call(const rlx_program_step_t *step) { return step->kernel >= RLX_CALL_IF; }
 
 #endif

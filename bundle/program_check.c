@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "bundle/program.h"
+#include "bundle/program_check.h"
 
 #define REGIONS_MAX 256
 #define SLOTS_MAX (1u << 20)
@@ -42,7 +42,8 @@ static rlx_status_t check_header(check_t *c, const void *data)
 
     if ((uintptr_t)data % 8 != 0)
         return BAD(c, "not aligned to 8 bytes");
-    if (c->bytes < sizeof *header || header->magic != RLX_PROGRAM_MAGIC)
+    if (c->bytes < offsetof(rlx_program_header_t, bodies) || header->magic != RLX_PROGRAM_MAGIC ||
+        (header->minor >= 2 && c->bytes < sizeof *header))
         return BAD(c, "no program header");
     if (header->major != RLX_PROGRAM_MAJOR)
         return rlx_fail(c->diag, RLX_E_BUNDLE_VERSION, "program has version %u.%u, this executor reads %d.x", header->major, header->minor,
@@ -82,6 +83,8 @@ static rlx_status_t check_tables(check_t *c)
     RLX_TRY(check_table(c, &h->fragments, sizeof(rlx_program_fragment_t), "fragments"));
     RLX_TRY(check_table(c, &h->costs, sizeof(rlx_program_cost_t), "costs"));
     RLX_TRY(check_table(c, &h->strings, 1, "strings"));
+    if (h->minor >= 2)
+        RLX_TRY(check_table(c, &h->bodies, sizeof(rlx_program_body_t), "bodies"));
     c->symbols = RLX_PROGRAM_TABLE(rlx_program_symbol_t, h, symbols);
     c->code = RLX_PROGRAM_TABLE(int64_t, h, code);
     c->refs = RLX_PROGRAM_TABLE(rlx_ref_t, h, refs);
@@ -108,7 +111,14 @@ static rlx_status_t check_counts(check_t *c)
     return RLX_OK;
 }
 
-static bool dtype_is_index(uint32_t dtype) { return dtype == RLX_I64 || dtype == RLX_I32; }
+/* What symbols may be read from. */
+static bool dtype_is_number(uint32_t dtype) { return (dtype >= RLX_I8 && dtype <= RLX_BOOL) || dtype == RLX_F32; }
+
+static bool has_computed_data(const rlx_program_value_t *value)
+{
+    return value->kind == RLX_VALUE_INPUT || value->kind == RLX_VALUE_ARENA || value->kind == RLX_VALUE_OUTPUT || value->kind == RLX_VALUE_CONST ||
+           value->kind == RLX_VALUE_DYNAMIC;
+}
 
 static rlx_status_t check_symbol(check_t *c, uint32_t index, uint32_t region)
 {
@@ -126,11 +136,15 @@ static rlx_status_t check_symbol(check_t *c, uint32_t index, uint32_t region)
             return RLX_OK;
         break;
     case RLX_SYMBOL_INPUT_DATA:
-        if (region == 0 && value->kind == RLX_VALUE_INPUT && (dtype_is_index(value->dtype) || value->dtype == RLX_F32))
+        if (region == 0 && value->kind == RLX_VALUE_INPUT && dtype_is_number(value->dtype))
             return RLX_OK;
         break;
     case RLX_SYMBOL_VALUE_DATA:
-        if ((value->kind == RLX_VALUE_ARENA || value->kind == RLX_VALUE_OUTPUT) && dtype_is_index(value->dtype) && value->region < region)
+        if (has_computed_data(value) && dtype_is_number(value->dtype) && value->region < region && value->layout == RLX_LAYOUT_ROW_MAJOR)
+            return RLX_OK;
+        break;
+    case RLX_SYMBOL_VALUE_AXIS:
+        if (value->kind == RLX_VALUE_DYNAMIC && value->region == region && symbol->index < value->rank && symbol->min >= 0)
             return RLX_OK;
         break;
     default: break;
@@ -267,7 +281,7 @@ static bool ref_fits(const check_t *c, const rlx_ref_t *ref, uint32_t region)
 
 static bool layout_fits(uint32_t kind, uint32_t layout)
 {
-    bool outside = kind == RLX_VALUE_INPUT || kind == RLX_VALUE_OUTPUT;
+    bool outside = kind == RLX_VALUE_INPUT || kind == RLX_VALUE_OUTPUT || kind == RLX_VALUE_DYNAMIC;
 
     return layout == RLX_LAYOUT_ROW_MAJOR || (!outside && layout <= LAYOUT_MAX);
 }
@@ -286,7 +300,7 @@ static rlx_status_t check_value(check_t *c, uint64_t index)
     const rlx_program_value_t *value = &c->values[index];
     uint64_t symbols = c->header->symbols.count;
 
-    if (value->kind > RLX_VALUE_ABSENT || !string_fits(c, value->name) || value->region >= c->header->regions.count)
+    if (value->kind > RLX_VALUE_DYNAMIC || !string_fits(c, value->name) || value->region >= c->header->regions.count)
         return BAD(c, "value %" PRIu64 ": kind, name or region out of range", index);
     if (value->kind == RLX_VALUE_ABSENT)
         return RLX_OK;
@@ -303,6 +317,8 @@ static rlx_status_t check_value(check_t *c, uint64_t index)
         return BAD(c, "value %" PRIu64 ": constant outside its segment", index);
     if (value->kind == RLX_VALUE_INPUT && value->region != 0)
         return BAD(c, "value %" PRIu64 ": input outside region 0", index);
+    if (value->kind == RLX_VALUE_DYNAMIC && value->region == 0)
+        return BAD(c, "value %" PRIu64 ": dynamic value in region 0", index);
     if (value->batch_symbol < RLX_BATCH_FREE && value->batch_symbol >= symbols)
         return BAD(c, "value %" PRIu64 ": batch symbol out of range", index);
     return RLX_OK;
@@ -330,16 +346,22 @@ static rlx_status_t check_ends(check_t *c)
     return RLX_OK;
 }
 
+/* A result is written in its region; a dynamic one by a call of an earlier region than those that read it. */
+static bool result_fits(const rlx_program_step_t *step, const rlx_program_value_t *value, uint32_t region)
+{
+    if (value->kind == RLX_VALUE_DYNAMIC)
+        return rlx_step_is_call(step) && value->region > region;
+    return (value->kind == RLX_VALUE_OUTPUT || value->kind == RLX_VALUE_ARENA || value->kind == RLX_VALUE_ABSENT) && value->region <= region;
+}
+
 static rlx_status_t check_operands(check_t *c, const rlx_program_step_t *step, uint64_t index, uint32_t region)
 {
     for (uint32_t i = 0; i < step->n_in + step->n_out; i++) {
         uint32_t id = c->operands[step->operands + i];
-        uint32_t kind;
 
-        if (id >= c->header->values.count || c->values[id].region > region)
+        if (id >= c->header->values.count || (i < step->n_in && c->values[id].region > region))
             return BAD(c, "step %" PRIu64 ": operand %u out of range", index, i);
-        kind = c->values[id].kind;
-        if (i >= step->n_in && kind != RLX_VALUE_OUTPUT && kind != RLX_VALUE_ARENA && kind != RLX_VALUE_ABSENT)
+        if (i >= step->n_in && !result_fits(step, &c->values[id], region))
             return BAD(c, "step %" PRIu64 ": operand %u may not be written", index, i);
     }
     return RLX_OK;
@@ -349,9 +371,12 @@ static rlx_status_t check_step(check_t *c, const rlx_program_step_t *step, uint6
 {
     const rlx_program_header_t *h = c->header;
 
-    if (step->kernel == 0 || step->kernel >= KERNEL_END || !string_fits(c, step->name) || !string_fits(c, step->source))
+    uint32_t operands_max = rlx_step_is_call(step) ? RLX_CALL_OPERANDS_MAX : OPERANDS_MAX;
+
+    if (step->kernel == 0 || (step->kernel >= KERNEL_END && step->kernel != RLX_CALL_IF && step->kernel != RLX_CALL_LOOP) ||
+        !string_fits(c, step->name) || !string_fits(c, step->source))
         return BAD(c, "step %" PRIu64 ": kernel or name out of range", index);
-    if (step->n_in > OPERANDS_MAX || step->n_out > OPERANDS_MAX || step->n_params > PARAMS_MAX)
+    if (step->n_in > operands_max || step->n_out > operands_max || step->n_params > PARAMS_MAX)
         return BAD(c, "step %" PRIu64 ": too many operands or parameters", index);
     if (!range_fits(step->operands, step->n_in + step->n_out, h->operands.count) ||
         !range_fits(step->params, step->n_params, h->params.count) || !range_fits(step->patches, step->n_patches, h->patches.count) ||
@@ -412,7 +437,7 @@ static rlx_status_t check_fragments(check_t *c)
     return RLX_OK;
 }
 
-rlx_status_t rlx_program_check(const void *data, size_t bytes, uint64_t const_bytes, rlx_diag_t *diag)
+rlx_status_t rlx_program_check_depth(const void *data, size_t bytes, uint64_t const_bytes, int depth, rlx_diag_t *diag)
 {
     check_t c = {.bytes = bytes, .const_bytes = const_bytes, .diag = diag};
 
@@ -425,5 +450,11 @@ rlx_status_t rlx_program_check(const void *data, size_t bytes, uint64_t const_by
         RLX_TRY(check_value(&c, i));
     RLX_TRY(check_ends(&c));
     RLX_TRY(check_steps(&c));
-    return check_fragments(&c);
+    RLX_TRY(check_fragments(&c));
+    return rlx_program_check_calls(c.header, const_bytes, depth, diag);
+}
+
+rlx_status_t rlx_program_check(const void *data, size_t bytes, uint64_t const_bytes, rlx_diag_t *diag)
+{
+    return rlx_program_check_depth(data, bytes, const_bytes, 0, diag);
 }

@@ -22,11 +22,11 @@ static void ref_print(const rlx_program_header_t *program, const rlx_ref_t *ref,
 
 static void value_print(const rlx_program_header_t *program, uint32_t id, FILE *out)
 {
-    static const char *const kinds[] = {"input", "output", "const", "arena", "absent"};
+    static const char *const kinds[] = {"input", "output", "const", "arena", "absent", "dynamic"};
     const rlx_program_value_t *value = &RLX_PROGRAM_TABLE(rlx_program_value_t, program, values)[id];
     const rlx_ref_t *refs = RLX_PROGRAM_TABLE(rlx_ref_t, program, refs) + value->dims;
 
-    fprintf(out, "%%%u = %s %s[", id, kinds[value->kind < 5 ? value->kind : 4], rlx_dtype_name((rlx_dtype_t)value->dtype));
+    fprintf(out, "%%%u = %s %s[", id, kinds[value->kind < 6 ? value->kind : 4], rlx_dtype_name((rlx_dtype_t)value->dtype));
     for (uint32_t i = 0; i < value->rank; i++) {
         fputs(i > 0 ? "," : "", out);
         ref_print(program, &refs[i], out);
@@ -63,7 +63,7 @@ static void step_print(const rlx_program_header_t *program, uint32_t index, FILE
 {
     const rlx_program_step_t *step = &RLX_PROGRAM_TABLE(rlx_program_step_t, program, steps)[index];
     const uint32_t *operands = RLX_PROGRAM_TABLE(uint32_t, program, operands) + step->operands;
-    const char *kernel = rlx_kernel_name((rlx_kernel_id_t)step->kernel);
+    const char *kernel = rlx_step_is_call(step) ? rlx_call_name(step->kernel) : rlx_kernel_name((rlx_kernel_id_t)step->kernel);
 
     fprintf(out, "%4u: ", index);
     for (uint32_t i = 0; i < step->n_out; i++)
@@ -82,20 +82,20 @@ static void step_print(const rlx_program_header_t *program, uint32_t index, FILE
 
 static void symbols_print(const rlx_program_header_t *program, FILE *out)
 {
-    static const char *const sources[] = {"extent", "input element", "computed element"};
+    static const char *const sources[] = {"extent", "input element", "computed element", "computed extent"};
     const rlx_program_symbol_t *symbols = RLX_PROGRAM_TABLE(rlx_program_symbol_t, program, symbols);
 
     for (uint64_t i = 0; i < program->symbols.count; i++)
         fprintf(out, "symbol %s: %s %u of %%%u, %" PRId64 "..%" PRId64 "%s\n", string_at(program, symbols[i].name),
-                sources[symbols[i].source < 3 ? symbols[i].source : 0], symbols[i].index, symbols[i].value, symbols[i].min, symbols[i].max,
+                sources[symbols[i].source < 4 ? symbols[i].source : 0], symbols[i].index, symbols[i].value, symbols[i].min, symbols[i].max,
                 symbols[i].declared ? " (declared)" : "");
 }
 
-void rlx_program_print(const rlx_program_header_t *program, FILE *out)
+/* A program's symbols, values and steps, then its bodies. The program was checked: depth is bounded. */
+static void tables_print(const rlx_program_header_t *program, FILE *out)
 {
     const rlx_program_region_t *regions = RLX_PROGRAM_TABLE(rlx_program_region_t, program, regions);
 
-    fprintf(out, "program %u.%u, kernel ABI %u, %u slots\n", program->major, program->minor, program->kernel_abi, program->n_slots);
     symbols_print(program, out);
     for (uint64_t i = 0; i < program->values.count; i++)
         value_print(program, (uint32_t)i, out);
@@ -106,4 +106,15 @@ void rlx_program_print(const rlx_program_header_t *program, FILE *out)
         for (uint32_t i = 0; i < regions[r].n_steps; i++)
             step_print(program, regions[r].first_step + i, out);
     }
+    for (uint32_t i = 0; i < rlx_program_bodies(program); i++) {
+        fprintf(out, "body %u\n", i);
+        tables_print(rlx_program_body(program, i), out);
+        fprintf(out, "end of body %u\n", i);
+    }
+}
+
+void rlx_program_print(const rlx_program_header_t *program, FILE *out)
+{
+    fprintf(out, "program %u.%u, kernel ABI %u, %u slots\n", program->major, program->minor, program->kernel_abi, program->n_slots);
+    tables_print(program, out);
 }

@@ -63,7 +63,7 @@ static rlx_status_t request_parse(int argc, char **argv, bench_request_t *reques
 
 static rlx_status_t loop_once(bench_loop_t *loop, uint64_t *out_ns, rlx_diag_t *diag)
 {
-    size_t n_steps = loop->session->program->steps.count;
+    size_t n_steps = rlx_program_steps_total(loop->session->program);
     rlx_run_stats_t stats = {.step_ns = loop->samples + (size_t)(loop->n_runs % SAMPLES_MAX) * n_steps};
     uint64_t start = rlx_clock_ns();
 
@@ -128,7 +128,7 @@ static rlx_status_t loop_measure(bench_loop_t *loop, const bench_request_t *requ
 
 static double step_median(const bench_loop_t *loop, size_t step)
 {
-    size_t n_steps = loop->session->program->steps.count;
+    size_t n_steps = rlx_program_steps_total(loop->session->program);
     int n = (int)(loop->n_runs < SAMPLES_MAX ? loop->n_runs : SAMPLES_MAX);
     double values[SAMPLES_MAX];
 
@@ -138,20 +138,27 @@ static double step_median(const bench_loop_t *loop, size_t step)
     return values[n / 2];
 }
 
+static const char *kernel_name(uint32_t kernel)
+{
+    const char *name = rlx_call_name(kernel) != NULL ? rlx_call_name(kernel) : rlx_kernel_name((rlx_kernel_id_t)kernel);
+
+    return name != NULL ? name : "?";
+}
+
 static void steps_fill(const bench_loop_t *loop, rlx_bench_t *bench)
 {
     const rlx_program_header_t *program = loop->session->program;
-    const rlx_program_step_t *steps = RLX_PROGRAM_TABLE(rlx_program_step_t, program, steps);
     const rlx_program_cost_t *costs = RLX_PROGRAM_TABLE(rlx_program_cost_t, program, costs);
 
-    bench->n_steps = (int)program->steps.count;
+    bench->n_steps = (int)rlx_program_steps_total(program);
     for (int i = 0; i < bench->n_steps; i++) {
-        const char *kernel = rlx_kernel_name((rlx_kernel_id_t)steps[i].kernel);
-        rlx_bench_row_t row = {.kernel = kernel != NULL ? kernel : "?", .n_steps = 1};
+        const rlx_program_header_t *owner;
+        const rlx_program_step_t *step = rlx_program_step_find(program, (uint32_t)i, &owner);
+        rlx_bench_row_t row = {.kernel = kernel_name(step->kernel), .n_steps = 1};
 
-        row.name = RLX_PROGRAM_TABLE(char, program, strings) + steps[i].name;
+        row.name = RLX_PROGRAM_TABLE(char, owner, strings) + step->name;
         row.ns = step_median(loop, (size_t)i);
-        if ((uint64_t)i < program->costs.count) {
+        if ((uint64_t)i < program->costs.count) { /* those of bodies depend on the plans of their calls */
             row.flops = (double)rlx_plan_number(loop->plan, &costs[i].flops);
             row.bytes = (double)rlx_plan_number(loop->plan, &costs[i].bytes);
         }
@@ -163,7 +170,7 @@ static void steps_fill(const bench_loop_t *loop, rlx_bench_t *bench)
 
 static rlx_status_t bench_inputs(rlx_session_t *session, const bench_request_t *request, rlx_io_t *inputs, rlx_diag_t *diag)
 {
-    size_t n_steps = session->program->steps.count, n_outputs = session->program->outputs.count;
+    size_t n_steps = rlx_program_steps_total(session->program), n_outputs = session->program->outputs.count;
     bench_loop_t loop = {.session = session, .inputs = inputs};
     rlx_bench_t bench = {.path = request->bundle, .session = session};
     rlx_status_t status;

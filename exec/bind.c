@@ -123,7 +123,7 @@ rlx_status_t rlx_bind_measure(rlx_run_state_t *run, uint32_t region, int64_t *ou
     return RLX_OK;
 }
 
-/* Memory for an output that the caller left open, and its shape. */
+/* Memory for an output that the caller left open, and its shape: from the pool where the caller is a run itself, else malloc'd. */
 static rlx_status_t output_alloc(rlx_run_state_t *run, uint32_t id, uint64_t index)
 {
     int64_t bytes = run->plans[run->model->values[id].region]->values[id].bytes;
@@ -133,7 +133,12 @@ static rlx_status_t output_alloc(rlx_run_state_t *run, uint32_t id, uint64_t ind
     if ((uint64_t)bytes > run->model->arenas.bytes_max)
         return rlx_fail(run->diag, RLX_E_ARENA_LIMIT, "output '%s' needs %" PRId64 " bytes, the limit is %zu",
                         rlx_model_value_name(run->model, id), bytes, run->model->arenas.bytes_max);
-    data = aligned_alloc(ALIGN, (size_t)align_up(bytes > 0 ? bytes : 1));
+    if (run->pool != NULL) {
+        RLX_TRY(rlx_arena_get(run->pool, (size_t)align_up(bytes) + ALIGN, &run->out_memory[index], run->diag));
+        data = run->out_memory[index].data;
+    } else {
+        data = aligned_alloc(ALIGN, (size_t)align_up(bytes > 0 ? bytes : 1));
+    }
     if (data == NULL)
         return rlx_fail(run->diag, RLX_E_NO_MEMORY, "no memory for output '%s' of %" PRId64 " bytes", rlx_model_value_name(run->model, id),
                         bytes);
@@ -179,6 +184,10 @@ rlx_status_t rlx_bind_region(rlx_run_state_t *run, uint32_t region)
                                                 .row_bytes = places[id].row_bytes};
             break;
         case RLX_VALUE_ABSENT: run->operands[id] = (rlx_operand_t){0}; break;
+        case RLX_VALUE_DYNAMIC:
+            run->operands[id] = (rlx_operand_t){.base = place_in(run->dynamics[model->dynamic[id]].memory.data, 0),
+                                                .row_bytes = places[id].row_bytes};
+            break;
         default: bind_port(run, id); break;
         }
     }
@@ -203,7 +212,12 @@ void rlx_bind_undo(rlx_run_state_t *run)
     for (uint64_t i = 0; run->allocated != NULL && i < run->model->header->outputs.count; i++) {
         if (!run->allocated[i])
             continue;
-        free(run->outputs[i].tensor.data);
+        if (run->pool != NULL) {
+            rlx_arena_put(run->pool, run->out_memory[i]);
+            run->out_memory[i] = (rlx_arena_t){NULL, 0};
+        } else {
+            free(run->outputs[i].tensor.data);
+        }
         run->outputs[i].tensor.data = NULL;
         run->allocated[i] = false;
     }

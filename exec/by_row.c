@@ -23,7 +23,7 @@ static bool touches_port(const rlx_model_t *model, const rlx_program_step_t *ste
 /* The kernel follows row pointers itself. Code of earlier bundles does not. */
 static bool takes_rows(const rlx_model_t *model, const rlx_program_step_t *step)
 {
-    if (!(kernel_flags[step->kernel] & RLX_KERNEL_ROWS) || model->header->minor < 1)
+    if (rlx_step_is_call(step) || !(kernel_flags[step->kernel] & RLX_KERNEL_ROWS) || model->header->minor < 1)
         return false;
     for (uint32_t i = 0; i < step->n_in + step->n_out; i++)
         if (i != 0 && i != step->n_in && is_batched_port(model, model->operands[step->operands + i]))
@@ -34,7 +34,7 @@ static bool takes_rows(const rlx_model_t *model, const rlx_program_step_t *step)
 /* Every operand has one row per row of the batch, or, if it is only read, is the same for all. */
 static bool can_run_by_row(const rlx_model_t *model, const rlx_program_step_t *step)
 {
-    if (kernel_flags[step->kernel] & RLX_KERNEL_JOINT)
+    if (rlx_step_is_call(step) || (kernel_flags[step->kernel] & RLX_KERNEL_JOINT))
         return false;
     for (uint32_t i = 0; i < step->n_in + step->n_out; i++) {
         const rlx_program_value_t *value = &model->values[model->operands[step->operands + i]];

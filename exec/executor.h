@@ -51,7 +51,8 @@ void rlx_plan_release(rlx_plan_t *plan);
 /* Logical shape of output `index`; false when it depends on data (known only after the run). */
 bool rlx_plan_output(const rlx_plan_t *plan, int index, rlx_tensor_t *out_shape);
 int64_t rlx_plan_arena_bytes(const rlx_plan_t *plan);
-/* Estimated time of a run on one thread: the sum of its steps' costs. UINT64_MAX where the program has no costs. */
+/* Estimated time of a run on one thread: the sum of its steps' costs. UINT64_MAX where that cannot be said: the program has no costs,
+ * several regions, or bodies. */
 uint64_t rlx_plan_cost_ns(const rlx_plan_t *plan);
 /* A number of the program under this plan (costs, extents); 0 where it belongs to a region that was not planned yet. */
 int64_t rlx_plan_number(const rlx_plan_t *plan, const rlx_ref_t *ref);
@@ -77,8 +78,10 @@ typedef struct rlx_step_part {
 
 /* A step that has ended. Borrowed for the call. */
 typedef struct rlx_step_seen {
-    const rlx_plan_t *plan; /* of the step's region: rlx_plan_number gives its costs */
-    uint32_t step;
+    const rlx_plan_t *plan; /* of the step's region: rlx_plan_number gives its costs, rlx_plan_program the program the step is of */
+    uint32_t step;          /* as rlx_program_step_find counts: steps of bodies come after those of the program around them */
+    uint32_t index;         /* in its own program */
+    bool call;              /* it ran bodies, whose steps were told before it */
     int64_t tiles;
     uint64_t begin_ns, end_ns;
     uint64_t cost_ns;             /* as the plan estimated it, on one thread */
@@ -95,10 +98,10 @@ typedef struct rlx_run_watch {
 } rlx_run_watch_t;
 
 typedef struct rlx_run_stats {
-    uint64_t *step_ns; /* NULL, or one per step, filled */
+    uint64_t *step_ns; /* NULL, or one per step of rlx_program_steps_total, filled: a call's without what its bodies' steps took */
     uint64_t total_ns;
     uint64_t input_copies; /* inputs or outputs copied because a kernel cannot take row pointers */
-    atomic_uint *step;     /* NULL, or told the index of the step under way, for onlookers */
+    atomic_uint *step;     /* NULL, or told the step under way (rlx_program_step_find), for onlookers */
     const rlx_run_watch_t *watch; /* NULL, or told of every step that ended */
 } rlx_run_stats_t;
 

@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "exec/by_row.h"
+#include "exec/call.h"
 
 static void model_tables(rlx_model_t *model, const rlx_program_header_t *header)
 {
@@ -35,6 +36,8 @@ static rlx_status_t model_kernels(rlx_model_t *model, const rlx_kernel_table_t *
     for (uint64_t i = 0; i < model->header->steps.count; i++) {
         uint32_t kernel = model->steps[i].kernel;
 
+        if (rlx_step_is_call(&model->steps[i]))
+            continue;
         if (kernels->entry[kernel] == NULL)
             return rlx_fail(diag, RLX_E_BUNDLE_TARGET, "step '%s' needs kernel %u, which the code for %s does not have",
                             model->strings + model->steps[i].name, kernel, kernels->target);
@@ -59,8 +62,50 @@ static rlx_status_t model_ports(rlx_model_t *model, rlx_diag_t *diag)
     return RLX_OK;
 }
 
+/* Numbers the dynamic values. */
+static rlx_status_t model_dynamics(rlx_model_t *model, rlx_diag_t *diag)
+{
+    for (uint32_t i = 0; i < model->n_values; i++) {
+        if (model->values[i].kind != RLX_VALUE_DYNAMIC)
+            continue;
+        if (model->dynamic == NULL && (model->dynamic = calloc(model->n_values, sizeof *model->dynamic)) == NULL)
+            return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for a model");
+        model->dynamic[i] = model->n_dynamic++;
+    }
+    return RLX_OK;
+}
+
+static rlx_status_t model_make(const void *program, const void *constants, const rlx_kernel_table_t *kernels, uint32_t first_step,
+                               rlx_model_t **out_model, rlx_diag_t *diag);
+
+/* Depth is bounded: rlx_program_check. */
+static rlx_status_t model_bodies(rlx_model_t *model, const rlx_kernel_table_t *kernels, rlx_diag_t *diag)
+{
+    uint32_t n = rlx_program_bodies(model->header), next = model->first_step + (uint32_t)model->header->steps.count;
+
+    if (n > 0 && (model->bodies = calloc(n, sizeof *model->bodies)) == NULL)
+        return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for a model");
+    for (; model->n_bodies < n; model->n_bodies++) {
+        const rlx_program_header_t *body = rlx_program_body(model->header, model->n_bodies);
+
+        RLX_TRY(model_make(body, model->constants, kernels, next, &model->bodies[model->n_bodies], diag));
+        next += rlx_program_steps_total(body);
+    }
+    for (uint64_t i = 0; i < model->header->steps.count; i++)
+        if (rlx_step_is_call(&model->steps[i])) {
+            size_t bytes = rlx_call_bytes(model, &model->steps[i]);
+
+            model->call_bytes = bytes > model->call_bytes ? bytes : model->call_bytes;
+        }
+    return RLX_OK;
+}
+
 static void model_destroy(rlx_model_t *model)
 {
+    for (uint32_t i = 0; i < model->n_bodies; i++)
+        rlx_model_release(model->bodies[i]);
+    free(model->bodies);
+    free(model->dynamic);
     rlx_plan_cache_fini(&model->cache);
     rlx_arena_pool_fini(&model->arenas);
     if (model->on_destroy)
@@ -71,8 +116,8 @@ static void model_destroy(rlx_model_t *model)
     free(model);
 }
 
-rlx_status_t rlx_model_create(const void *program, const void *constants, const rlx_kernel_table_t *kernels, rlx_model_t **out_model,
-                              rlx_diag_t *diag)
+static rlx_status_t model_make(const void *program, const void *constants, const rlx_kernel_table_t *kernels, uint32_t first_step,
+                               rlx_model_t **out_model, rlx_diag_t *diag)
 {
     rlx_model_t *model = calloc(1, sizeof *model);
     rlx_status_t status;
@@ -81,6 +126,8 @@ rlx_status_t rlx_model_create(const void *program, const void *constants, const 
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for a model");
     model_tables(model, program);
     model->constants = constants;
+    model->first_step = first_step;
+    model->iterations_max = RLX_LOOP_ITERATIONS_MAX;
     rlx_arena_pool_init(&model->arenas);
     atomic_init(&model->refs, 1);
     status = rlx_plan_cache_init(&model->cache, model->header->symbols.count, diag);
@@ -93,6 +140,10 @@ rlx_status_t rlx_model_create(const void *program, const void *constants, const 
         status = model_kernels(model, kernels, diag);
     if (status == RLX_OK)
         status = model_ports(model, diag);
+    if (status == RLX_OK)
+        status = model_dynamics(model, diag);
+    if (status == RLX_OK)
+        status = model_bodies(model, kernels, diag);
     if (status != RLX_OK) {
         model_destroy(model);
         return status;
@@ -100,6 +151,20 @@ rlx_status_t rlx_model_create(const void *program, const void *constants, const 
     rlx_by_row_mark(model);
     *out_model = model;
     return RLX_OK;
+}
+
+rlx_status_t rlx_model_create(const void *program, const void *constants, const rlx_kernel_table_t *kernels, rlx_model_t **out_model,
+                              rlx_diag_t *diag)
+{
+    return model_make(program, constants, kernels, 0, out_model, diag);
+}
+
+void rlx_model_limit(rlx_model_t *model, size_t arena_bytes_max, int64_t iterations_max)
+{
+    model->arenas.bytes_max = arena_bytes_max;
+    model->iterations_max = iterations_max;
+    for (uint32_t i = 0; i < model->n_bodies; i++)
+        rlx_model_limit(model->bodies[i], arena_bytes_max, iterations_max);
 }
 
 rlx_model_t *rlx_model_retain(rlx_model_t *model)

@@ -7,6 +7,8 @@
 #include "exec/executor.h"
 #include "exec/plan_cache.h"
 
+#define RLX_LOOP_ITERATIONS_MAX ((int64_t)1 << 28)
+
 struct rlx_model {
     atomic_int refs;
     const rlx_program_header_t *header;
@@ -26,6 +28,13 @@ struct rlx_model {
     const rlx_program_cost_t *costs; /* NULL when the program has none */
     const char *strings;
     uint32_t n_values, n_regions;
+    rlx_model_t **bodies; /* models of their own, which share kernels and constants; owned */
+    uint32_t n_bodies;
+    uint32_t *dynamic;    /* by value id: number of a dynamic value; NULL when there is none */
+    uint32_t n_dynamic;
+    size_t call_bytes;    /* what the largest call of the program needs for its ports (exec/call.h); 0 without calls */
+    uint32_t first_step;  /* number of the first step among those of the outermost program and all bodies */
+    int64_t iterations_max; /* of one loop */
     /* By value id: position in inputs or in outputs (first), or RLX_NO_INDEX. */
     uint32_t *port;
     /* By value id: a graph input or output with an independent axis 0 whose rows may lie apart: no step needs a copy in one piece. */
@@ -45,6 +54,8 @@ static inline uint32_t rlx_model_symbols_until(const rlx_model_t *model, uint32_
     return model->regions[region].first_symbol + model->regions[region].n_symbols;
 }
 
+/* Limits of the model and of its bodies: bytes of one arena, iterations of one loop. Before the first run. */
+void rlx_model_limit(rlx_model_t *model, size_t arena_bytes_max, int64_t iterations_max);
 /* "input 'x'" and the like for errors: the name of a value, or "?" */
 const char *rlx_model_value_name(const rlx_model_t *model, uint32_t value);
 /* `fn(context)` runs when the model goes: for owners of program and constants. */

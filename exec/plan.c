@@ -69,7 +69,7 @@ static rlx_status_t plan_value(rlx_plan_t *plan, uint32_t id, rlx_diag_t *diag)
     out->offset = rlx_plan_ref(plan, &value->offset);
     if (out->bytes < 0 || (value->layout == RLX_LAYOUT_ROW_MAJOR && out->bytes < dense))
         return value_fail(model, id, "a size that differs from its extents", diag);
-    if ((value->kind == RLX_VALUE_INPUT || value->kind == RLX_VALUE_OUTPUT) && out->bytes != dense)
+    if (value->kind != RLX_VALUE_CONST && value->kind != RLX_VALUE_ARENA && out->bytes != dense)
         return value_fail(model, id, "a size that differs from its extents", diag);
     out->row_bytes = shape.rank > 0 && shape.dims[0] > 0 ? out->bytes / shape.dims[0] : out->bytes;
     if (value->kind != RLX_VALUE_ARENA)
@@ -105,7 +105,7 @@ static rlx_status_t plan_step(rlx_plan_t *plan, uint32_t index, int64_t *params,
     for (uint32_t i = 0; i < step->n_patches; i++)
         params[model->patches[step->patches + i].index] = plan->slots[model->patches[step->patches + i].slot];
     *out = (rlx_plan_step_t){
-        .fn = model->entry[step->kernel],
+        .fn = rlx_step_is_call(step) ? NULL : model->entry[step->kernel],
         .params = params,
         .tiles = rlx_plan_ref(plan, &step->tiles),
         .scratch_bytes = rlx_plan_ref(plan, &step->scratch),
@@ -175,7 +175,10 @@ static rlx_status_t plan_fill(rlx_plan_t *plan, rlx_diag_t *diag)
     for (uint32_t id = 0; id < model->n_values; id++)
         if (model->values[id].region == plan->region && model->values[id].kind != RLX_VALUE_ABSENT)
             RLX_TRY(plan_value(plan, id, diag));
-    return plan_steps(plan, params, diag);
+    RLX_TRY(plan_steps(plan, params, diag));
+    if (model->n_regions > 1 || model->n_bodies > 0)
+        plan->cost_ns = UINT64_MAX; /* what is not planned yet, or runs as often as data says, has no estimate */
+    return RLX_OK;
 }
 
 rlx_status_t rlx_plan_build(rlx_model_t *model, uint32_t region, const rlx_plan_t *before, const int64_t *symbols, rlx_plan_t **out_plan,

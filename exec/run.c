@@ -1,7 +1,5 @@
-/* A run: region after region, step after step. The hot path is steps_run: it allocates nothing and takes no lock beyond the team's.
- *
- * Memory of a region is one arena: the plan's values, then each worker's scratch, then (region 0) the table of operands, then copies of
- * ports. Arenas of earlier regions stay until the run ends, since later regions may read their values. */
+/* A run: region after region, step after step. The hot path is steps_run: it allocates nothing and takes no lock beyond the team's. A step
+ * that calls a body runs it the same way, on the same thread and team. */
 #include "exec/run.h"
 
 #include <inttypes.h>
@@ -11,77 +9,12 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "exec/by_row.h"
+#include "exec/call.h"
 #include "exec/symbols.h"
 
-#define ALIGN 64
 /* A step below this cost runs on the caller alone: handing it over would cost more. Workers that spin are cheaper to reach. */
 #define ALONE_NS_AWAKE 4000
 #define ALONE_NS_ASLEEP 20000
-
-static bool sum_aligned(int64_t *total, int64_t bytes)
-{
-    return rlx_size_add(*total, bytes, total) && rlx_size_add(*total, ALIGN - 1, total) && ((*total &= ~(int64_t)(ALIGN - 1)), true);
-}
-
-static int run_threads(const rlx_run_state_t *run) { return run->team != NULL ? rlx_team_threads(run->team) : 1; }
-
-/* Gets the region's arena and cuts it. */
-static rlx_status_t region_memory(rlx_run_state_t *run, uint32_t region)
-{
-    const rlx_plan_t *plan = run->plans[region];
-    int64_t n_outputs = (int64_t)run->model->header->outputs.count;
-    int64_t total = 0, scratch_at, operands_at, staging_at, staging;
-
-    RLX_TRY(rlx_bind_measure(run, region, &staging));
-    if (!sum_aligned(&total, plan->arena_bytes))
-        goto overflow;
-    scratch_at = total;
-    if (!sum_aligned(&total, plan->scratch_bytes * run_threads(run))) /* both factors are capped */
-        goto overflow;
-    operands_at = total;
-    if (region == 0 && !sum_aligned(&total, (int64_t)run->model->n_values * (int64_t)sizeof(rlx_operand_t) + n_outputs))
-        goto overflow;
-    staging_at = total;
-    if (!sum_aligned(&total, staging))
-        goto overflow;
-    RLX_TRY(rlx_arena_get(&run->model->arenas, (size_t)total + ALIGN, /* never empty: operands of no bytes need a base too */
-                          &run->arenas[region], run->diag));
-    run->scratch = run->arenas[region].data + scratch_at;
-    run->staging = run->arenas[region].data + staging_at;
-    if (region == 0) {
-        run->operands = (rlx_operand_t *)(run->arenas[0].data + operands_at);
-        run->allocated = (bool *)(run->operands + run->model->n_values);
-        memset(run->allocated, 0, (size_t)n_outputs);
-    }
-    return RLX_OK;
-overflow:
-    return rlx_fail(run->diag, RLX_E_PLAN_OVERFLOW, "the arena's size overflows 64 bits");
-}
-
-/* A region's symbols from data that earlier regions computed, then its plan. */
-static rlx_status_t region_plan(rlx_run_state_t *run, uint32_t region)
-{
-    const rlx_model_t *model = run->model;
-    const rlx_program_region_t *entry = &model->regions[region];
-    rlx_symbols_t symbols;
-    rlx_status_t status;
-
-    RLX_TRY(rlx_symbols_alloc(model, &symbols, run->diag));
-    memcpy(symbols.values, run->plans[region - 1]->slots, entry->first_symbol * sizeof *symbols.values);
-    status = RLX_OK;
-    for (uint32_t i = entry->first_symbol; i < entry->first_symbol + entry->n_symbols && status == RLX_OK; i++) {
-        uint32_t id = model->symbols[i].value;
-        rlx_io_t io = {.rows = run->operands[id].rows};
-
-        rlx_plan_dims(run->plans[model->values[id].region], id, &io.tensor);
-        io.tensor.data = run->operands[id].base;
-        status = rlx_symbol_from_data(model, i, &io, &symbols.values[i], run->diag);
-    }
-    if (status == RLX_OK)
-        status = rlx_plan_cache_get(run->model, region, run->plans[region - 1], symbols.values, &run->plans[region], run->diag);
-    rlx_symbols_free(&symbols);
-    return status;
-}
 
 static rlx_status_t kernel_fail(const rlx_run_state_t *run, const rlx_program_step_t *step)
 {
@@ -96,7 +29,7 @@ static rlx_status_t kernel_fail(const rlx_run_state_t *run, const rlx_program_st
 
 static bool step_is_small(const rlx_run_state_t *run, const rlx_plan_step_t *step, int64_t tiles)
 {
-    if (tiles == 1 || run_threads(run) == 1)
+    if (tiles == 1 || rlx_run_threads(run) == 1)
         return true;
     return step->cost_ns < (rlx_team_awake(run->team) ? ALONE_NS_AWAKE : ALONE_NS_ASLEEP);
 }
@@ -107,8 +40,10 @@ static __attribute__((noinline)) void step_watch(const rlx_run_state_t *run, uin
 {
     const rlx_run_watch_t *watch = run->stats->watch;
     const rlx_plan_step_t *planned = &run->plans[region]->steps[index - run->model->regions[region].first_step];
-    rlx_step_seen_t seen = {.plan = run->plans[region], .step = index, .tiles = tiles, .begin_ns = begin_ns,
-                            .end_ns = rlx_clock_ns(), .cost_ns = planned->cost_ns, .parts = watch->parts, .n_parts = run_threads(run)};
+    rlx_step_seen_t seen = {.plan = run->plans[region], .step = run->model->first_step + index, .index = index,
+                            .call = planned->fn == NULL, .tiles = tiles, .begin_ns = begin_ns, .end_ns = rlx_clock_ns(),
+                            .cost_ns = planned->cost_ns, .parts = watch->parts,
+                            .n_parts = planned->fn != NULL ? rlx_run_threads(run) : 0};
 
     if (seen.tiles > 0)
         watch->step(watch->context, &seen);
@@ -121,7 +56,7 @@ static rlx_step_part_t *step_parts(const rlx_run_state_t *run)
 
     if (watch == NULL)
         return NULL;
-    memset(watch->parts, 0, (size_t)run_threads(run) * sizeof *watch->parts);
+    memset(watch->parts, 0, (size_t)rlx_run_threads(run) * sizeof *watch->parts);
     return watch->parts;
 }
 
@@ -178,6 +113,13 @@ static int64_t step_run(rlx_run_state_t *run, const rlx_plan_t *plan, uint32_t i
     return job.tiles;
 }
 
+/* A step took `ns`, of which its bodies' steps are told already. */
+static void step_account(rlx_run_state_t *run, uint32_t index, uint64_t ns, uint64_t inner_ns)
+{
+    run->stats->step_ns[run->model->first_step + index] += ns - inner_ns;
+    run->own_ns += ns - inner_ns;
+}
+
 static rlx_status_t steps_run(rlx_run_state_t *run, uint32_t region)
 {
     const rlx_program_region_t *entry = &run->model->regions[region];
@@ -185,16 +127,19 @@ static rlx_status_t steps_run(rlx_run_state_t *run, uint32_t region)
     bool watched = run->stats != NULL && run->stats->watch != NULL;
 
     for (uint32_t i = entry->first_step; i < entry->first_step + entry->n_steps; i++) {
-        uint64_t start = step_ns != NULL || watched ? rlx_clock_ns() : 0;
-        int64_t tiles;
+        uint64_t start = step_ns != NULL || watched ? rlx_clock_ns() : 0, called_ns = run->called_ns;
+        int64_t tiles = 1;
 
         if (run->cancel != NULL && atomic_load_explicit(run->cancel, memory_order_relaxed)) /* a hint: no data travels with it */
             return rlx_fail(run->diag, RLX_E_CANCELLED, "cancelled before step '%s'", run->model->strings + run->model->steps[i].name);
         if (run->stats != NULL && run->stats->step != NULL)
-            atomic_store_explicit(run->stats->step, i, memory_order_relaxed); /* for onlookers: orders nothing */
-        tiles = step_run(run, run->plans[region], i);
+            atomic_store_explicit(run->stats->step, run->model->first_step + i, memory_order_relaxed); /* for onlookers: orders nothing */
+        if (rlx_step_is_call(&run->model->steps[i]))
+            RLX_TRY(rlx_call_run(run, &run->model->steps[i]));
+        else
+            tiles = step_run(run, run->plans[region], i);
         if (step_ns != NULL)
-            step_ns[i] = rlx_clock_ns() - start;
+            step_account(run, i, rlx_clock_ns() - start, run->called_ns - called_ns);
         if (watched)
             step_watch(run, region, i, tiles, start);
         if (__atomic_load_n(&run->error, __ATOMIC_RELAXED) != 0) /* ordered by the end of the job */
@@ -207,8 +152,8 @@ static rlx_status_t regions_run(rlx_run_state_t *run)
 {
     for (uint32_t r = 0; r < run->model->n_regions; r++) {
         if (r > 0)
-            RLX_TRY(region_plan(run, r));
-        RLX_TRY(region_memory(run, r));
+            RLX_TRY(rlx_region_plan(run, r));
+        RLX_TRY(rlx_region_memory(run, r));
         RLX_TRY(rlx_bind_region(run, r));
         RLX_TRY(steps_run(run, r));
     }
@@ -216,13 +161,35 @@ static rlx_status_t regions_run(rlx_run_state_t *run)
     return RLX_OK;
 }
 
+/* A bad program may have regions that were not entered: their plans and arenas are empty. */
 static void run_release(rlx_run_state_t *run)
 {
-    for (uint32_t r = 0; r < run->model->n_regions; r++) {
+    for (uint32_t i = 0; run->dynamics != NULL && i < run->model->n_dynamic; i++)
+        rlx_arena_put(&run->model->arenas, run->dynamics[i].memory);
+    for (uint32_t r = run->model->n_regions; r-- > 0;) { /* region 0 holds the tables */
         if (r > 0)
             rlx_plan_release_internal(run->plans[r]);
         rlx_arena_put(&run->model->arenas, run->arenas[r]);
     }
+}
+
+rlx_status_t rlx_run_body(rlx_run_state_t *caller, rlx_plan_t *plan, const rlx_io_t *inputs, rlx_io_t *outputs, rlx_arena_t *out_memory)
+{
+    rlx_run_stats_t stats = {.watch = caller->stats != NULL ? caller->stats->watch : NULL,
+                             .step = caller->stats != NULL ? caller->stats->step : NULL,
+                             .step_ns = caller->stats != NULL ? caller->stats->step_ns : NULL};
+    rlx_run_state_t run = {.model = plan->model, .team = caller->team, .inputs = inputs, .outputs = outputs, .cancel = caller->cancel,
+                           .stats = &stats, .diag = caller->diag, .pool = &caller->model->arenas, .out_memory = out_memory};
+    rlx_status_t status;
+
+    run.plans[0] = plan;
+    status = regions_run(&run);
+    if (status != RLX_OK)
+        rlx_bind_undo(&run);
+    run_release(&run);
+    caller->copies += run.copies;
+    caller->called_ns += run.own_ns + run.called_ns;
+    return status;
 }
 
 rlx_status_t rlx_run(rlx_plan_t *plan, rlx_team_t *team, const rlx_io_t *inputs, rlx_io_t *outputs, const atomic_bool *cancel,
@@ -236,9 +203,11 @@ rlx_status_t rlx_run(rlx_plan_t *plan, rlx_team_t *team, const rlx_io_t *inputs,
 
     RLX_ASSERT(plan->region == 0);
     if (stats != NULL && stats->watch != NULL)
-        RLX_ASSERT(stats->watch->n_parts >= run_threads(&run));
+        RLX_ASSERT(stats->watch->n_parts >= rlx_run_threads(&run));
     RLX_TRY(rlx_symbols_match_plan(plan, inputs, diag));
     run.plans[0] = plan;
+    if (stats != NULL && stats->step_ns != NULL)
+        memset(stats->step_ns, 0, rlx_program_steps_total(run.model->header) * sizeof *stats->step_ns);
     if (team != NULL)
         rlx_team_lock(team);
     float_env = rlx_float_env_enter();

@@ -47,12 +47,12 @@ static rlx_status_t input_memory_check(const rlx_model_t *model, uint32_t id, co
     return RLX_OK;
 }
 
-static rlx_status_t symbol_bounds(const rlx_model_t *model, uint32_t index, int64_t number, rlx_diag_t *diag)
+rlx_status_t rlx_symbol_bounds(const rlx_model_t *model, uint32_t index, int64_t number, rlx_diag_t *diag)
 {
     const rlx_program_symbol_t *symbol = &model->symbols[index];
     const char *name = model->strings + symbol->name, *from = rlx_model_value_name(model, symbol->value);
-    const char *part = symbol->source == RLX_SYMBOL_INPUT_AXIS ? "axis" : "element";
-    const char *what = symbol->source == RLX_SYMBOL_VALUE_DATA ? "value" : "input";
+    const char *part = symbol->source == RLX_SYMBOL_INPUT_AXIS || symbol->source == RLX_SYMBOL_VALUE_AXIS ? "axis" : "element";
+    const char *what = symbol->source == RLX_SYMBOL_VALUE_DATA || symbol->source == RLX_SYMBOL_VALUE_AXIS ? "value" : "input";
 
     if (number > symbol->max)
         return rlx_fail(diag, RLX_E_INPUT_MAXIMUM, "%s '%s' %s %u is %" PRId64 " ('%s'), the %s maximum is %" PRId64, what, from, part,
@@ -62,6 +62,29 @@ static rlx_status_t symbol_bounds(const rlx_model_t *model, uint32_t index, int6
                         "%s '%s' %s %u is %" PRId64 " ('%s'), the minimum is %" PRId64, what, from, part, symbol->index, number, name,
                         symbol->min);
     return RLX_OK;
+}
+
+#define READ(type)                        \
+    do {                                  \
+        type number;                      \
+        memcpy(&number, at, sizeof number); \
+        return (int64_t)number;           \
+    } while (0)
+
+/* Of f32 the bits. A u64 above int64 comes out negative: below every minimum. */
+static int64_t element_read(rlx_dtype_t dtype, const void *at)
+{
+    switch (dtype) {
+    case RLX_I8: READ(int8_t);
+    case RLX_I16: READ(int16_t);
+    case RLX_I32: READ(int32_t);
+    case RLX_U8: READ(uint8_t);
+    case RLX_U16: READ(uint16_t);
+    case RLX_F32:
+    case RLX_U32: READ(uint32_t);
+    case RLX_BOOL: return *(const uint8_t *)at != 0;
+    default: READ(int64_t);
+    }
 }
 
 rlx_status_t rlx_symbol_from_data(const rlx_model_t *model, uint32_t index, const rlx_io_t *io, int64_t *out_value, rlx_diag_t *diag)
@@ -80,21 +103,8 @@ rlx_status_t rlx_symbol_from_data(const rlx_model_t *model, uint32_t index, cons
         at = io->rows[element / row];
         element %= row;
     }
-    at += (size_t)element * size;
-    if (io->tensor.dtype == RLX_I32) {
-        int32_t narrow;
-
-        memcpy(&narrow, at, sizeof narrow);
-        *out_value = narrow;
-    } else if (io->tensor.dtype == RLX_F32) {
-        uint32_t bits;
-
-        memcpy(&bits, at, sizeof bits);
-        *out_value = bits;
-    } else {
-        memcpy(out_value, at, sizeof *out_value);
-    }
-    return symbol_bounds(model, index, *out_value, diag);
+    *out_value = element_read(io->tensor.dtype, at + (size_t)element * size);
+    return rlx_symbol_bounds(model, index, *out_value, diag);
 }
 
 static bool io_is_absent(const rlx_io_t *io) { return io->tensor.data == NULL && io->rows == NULL; }
@@ -109,7 +119,7 @@ static rlx_status_t symbol_fill(const rlx_model_t *model, const rlx_io_t *inputs
     if (symbol->source == RLX_SYMBOL_INPUT_DATA)
         return rlx_symbol_from_data(model, index, io, out_value, diag);
     *out_value = io->tensor.dims[symbol->index];
-    return symbol_bounds(model, index, *out_value, diag);
+    return rlx_symbol_bounds(model, index, *out_value, diag);
 }
 
 /* `expected` came from a symbol or from shape code. */
@@ -228,6 +238,23 @@ rlx_status_t rlx_plan_get(rlx_model_t *model, const rlx_io_t *inputs, rlx_plan_t
     rlx_model_retain(model);
     *out_plan = plan;
     return RLX_OK;
+}
+
+rlx_status_t rlx_symbols_plan(rlx_model_t *model, const rlx_io_t *inputs, rlx_plan_t **plan, rlx_diag_t *diag)
+{
+    rlx_symbols_t symbols;
+    rlx_status_t status;
+
+    RLX_TRY(rlx_symbols_alloc(model, &symbols, diag));
+    status = symbols_from_inputs(model, inputs, false, symbols.values, diag);
+    if (status == RLX_OK &&
+        (*plan == NULL || memcmp(symbols.values, (*plan)->slots, model->regions[0].n_symbols * sizeof *symbols.values) != 0)) {
+        rlx_plan_release_internal(*plan);
+        *plan = NULL;
+        status = rlx_plan_cache_get(model, 0, NULL, symbols.values, plan, diag);
+    }
+    rlx_symbols_free(&symbols);
+    return status == RLX_OK ? plan_extents_check(*plan, inputs, diag) : status;
 }
 
 rlx_plan_t *rlx_plan_peek(rlx_model_t *model, const rlx_io_t *inputs)

@@ -15,7 +15,12 @@ static const char *const kernel_names[RLX_K_END] = {
 #undef RLX_KERNEL
 };
 
-static const char *kernel_name(uint32_t kernel) { return kernel < RLX_K_END && kernel_names[kernel] != NULL ? kernel_names[kernel] : "?"; }
+static const char *kernel_name(uint32_t kernel)
+{
+    if (rlx_call_name(kernel) != NULL)
+        return rlx_call_name(kernel);
+    return kernel < RLX_K_END && kernel_names[kernel] != NULL ? kernel_names[kernel] : "?";
+}
 
 static void step_text(rlx_text_t *text, const rlx_program_step_t *step, const char *strings, rlx_trace_step_text_t *out_step)
 {
@@ -42,7 +47,6 @@ static void label_make(rlx_text_t *text, const char *name, uint32_t nth)
 rlx_trace_model_t *rlx_trace_model_make(const char *name, const char *version, const uint8_t digest[32], const char *isa,
                                         uint32_t nth, const rlx_program_header_t *program)
 {
-    const rlx_program_step_t *steps = RLX_PROGRAM_TABLE(rlx_program_step_t, program, steps);
     rlx_trace_model_t *model = calloc(1, sizeof *model);
 
     if (model == NULL)
@@ -52,12 +56,16 @@ rlx_trace_model_t *rlx_trace_model_make(const char *name, const char *version, c
     model->name = strdup(name);
     model->version = strdup(version);
     model->isa = strdup(isa);
-    model->n_steps = (uint32_t)program->steps.count;
+    model->n_steps = rlx_program_steps_total(program);
     model->steps = calloc(model->n_steps + 1, sizeof *model->steps);
     label_make(&model->text, name, nth);
     model->label_bytes = (uint32_t)model->text.bytes;
-    for (uint32_t i = 0; i < model->n_steps && model->steps != NULL; i++)
-        step_text(&model->text, &steps[i], RLX_PROGRAM_TABLE(char, program, strings), &model->steps[i]);
+    for (uint32_t i = 0; i < model->n_steps && model->steps != NULL; i++) {
+        const rlx_program_header_t *body;
+        const rlx_program_step_t *step = rlx_program_step_find(program, i, &body);
+
+        step_text(&model->text, step, RLX_PROGRAM_TABLE(char, body, strings), &model->steps[i]);
+    }
     if (model->name == NULL || model->version == NULL || model->isa == NULL || model->steps == NULL || model->text.full) {
         rlx_trace_model_free(model);
         return NULL;

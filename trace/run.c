@@ -20,9 +20,9 @@ static void part_tell(const rlx_trace_run_t *run, uint32_t step, int member, con
 /* Flops and bytes of a step under its plan; 0 where the program has no costs. */
 static void step_costs(const rlx_step_seen_t *seen, const rlx_program_header_t *program, rlx_record_step_t *record)
 {
-    const rlx_program_cost_t *cost = RLX_PROGRAM_TABLE(rlx_program_cost_t, program, costs) + seen->step;
+    const rlx_program_cost_t *cost = RLX_PROGRAM_TABLE(rlx_program_cost_t, program, costs) + seen->index;
 
-    if (seen->step >= program->costs.count)
+    if (seen->index >= program->costs.count)
         return;
     record->flops = rlx_plan_number(seen->plan, &cost->flops);
     record->bytes = rlx_plan_number(seen->plan, &cost->bytes);

@@ -215,6 +215,7 @@ static uint64_t batch_key(const rlx_infer_t *infer)
 }
 
 #define COST_UNKNOWN_NS 1000000 /* before the first plan: the actor learns the truth from the run */
+#define COST_OPEN_NS 100000000  /* a plan that cannot say it: so large that no measurement makes it brief, for a loop may run on */
 
 static uint64_t cost_of(const rlx_infer_t *infer)
 {
@@ -223,7 +224,7 @@ static uint64_t cost_of(const rlx_infer_t *infer)
 
     if (plan != NULL)
         rlx_plan_release(plan);
-    return cost;
+    return cost == UINT64_MAX ? COST_OPEN_NS : cost;
 }
 
 void rlx_infer_submit(rlx_infer_t *infer)

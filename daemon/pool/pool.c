@@ -162,7 +162,8 @@ void rlx_pool_look(const rlx_pool_t *pool, int index, rlx_pool_worker_view_t *ou
 {
     const rlx_pool_worker_t *worker = &pool->workers[index];
     const rlx_job_t *job = atomic_load(&worker->job); /* the loop owns its memory: it cannot go while we look */
-    const rlx_program_header_t *program;
+    const rlx_program_header_t *program, *body;
+    const rlx_program_step_t *entry;
     uint32_t step;
 
     *out_view = (rlx_pool_worker_view_t){.step = "", .model = ""};
@@ -172,8 +173,9 @@ void rlx_pool_look(const rlx_pool_t *pool, int index, rlx_pool_worker_view_t *ou
     step = atomic_load(&worker->step);
     out_view->since_ns = atomic_load(&worker->since_ns);
     out_view->model = job->name != NULL ? job->name : "";
-    if (step < program->steps.count)
-        out_view->step = rlx_model_string(job->model, RLX_PROGRAM_TABLE(rlx_program_step_t, program, steps)[step].name);
+    entry = rlx_program_step_find(program, step, &body);
+    if (entry != NULL)
+        out_view->step = RLX_PROGRAM_TABLE(char, body, strings) + entry->name;
 }
 
 static void workers_join(rlx_pool_t *pool, int n)
