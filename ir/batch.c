@@ -94,7 +94,7 @@ static int output_rows(rlx_batch_t *batch, const rlx_op_t *op, int index)
     return from != RLX_BATCH_MIXED && dims_agree(batch, op->out[index], from) ? from : RLX_BATCH_MIXED;
 }
 
-/* Every input has the symbol at axis 0 and nowhere else; no symbol is data; no condition depends on it. */
+/* Every input has the symbol at axis 0 and nowhere else; no symbol is data or comes from a computed value; no condition depends on it. */
 static bool interface_fits(rlx_batch_t *batch)
 {
     const rlx_graph_t *graph = batch->graph;
@@ -103,7 +103,7 @@ static bool interface_fits(rlx_batch_t *batch)
         if (!dims_agree(batch, graph->inputs[i], 0))
             return false;
     for (int i = 0; i < graph->n_symbols; i++)
-        if (graph->symbols[i].axis < 0)
+        if (graph->symbols[i].axis < 0 || graph->symbols[i].holds)
             return false;
     for (int i = 0; i < graph->n_checks; i++)
         if (rlx_batch_depends(batch, graph->checks[i].condition))

@@ -123,3 +123,37 @@ rlx_status_t rlx_graph_bind_shape(rlx_graph_t *graph, const char *name, int rank
     rlx_fail(diag, RLX_E_USAGE, "--shape names '%s', which is no input of this model", name);
     return rlx_diag_hint(diag, "`rlx dump MODEL` lists the inputs.");
 }
+
+static bool constant_element(const rlx_value_t *value, int element, int64_t *out)
+{
+    uint32_t bits;
+
+    if (value->data == NULL || value->layout != RLX_LAYOUT_ROW_MAJOR || element >= value->data_bytes / (int64_t)rlx_dtype_size(value->dtype))
+        return false;
+    if (value->dtype != RLX_F32)
+        return rlx_element_load(value->dtype, value->data, element, out);
+    memcpy(&bits, (const char *)value->data + (size_t)element * sizeof bits, sizeof bits);
+    *out = bits;
+    return true;
+}
+
+rlx_status_t rlx_graph_bind_known(rlx_graph_t *graph, rlx_diag_t *diag)
+{
+    int64_t *values = rlx_graph_alloc(graph, ((size_t)graph->n_symbols + 1) * sizeof *values);
+    bool *bound = rlx_graph_alloc(graph, (size_t)graph->n_symbols + 1), any = false;
+
+    for (int i = 0; i < graph->n_symbols; ++i) {
+        const rlx_symbol_t *symbol = &graph->symbols[i];
+
+        bound[i] = symbol->holds && symbol->axis < 0 && symbol->min != symbol->max &&
+                   constant_element(symbol->value, symbol->element, &values[i]);
+        any |= bound[i];
+    }
+    if (!any)
+        return RLX_OK;
+    RLX_TRY(rlx_graph_bind(graph, values, bound, diag));
+    for (int i = 0; i < graph->n_symbols; ++i)
+        if (bound[i])
+            graph->symbols[i].min = graph->symbols[i].max = values[i];
+    return RLX_OK;
+}

@@ -9,4 +9,7 @@ rlx_status_t rlx_graph_bind_shape(rlx_graph_t *graph, const char *name, int rank
 /* Replaces every bound symbol by its value throughout the graph. Symbols stay in the list: the executor still checks the inputs. */
 rlx_status_t rlx_graph_bind(rlx_graph_t *graph, const int64_t *values, const bool *bound, rlx_diag_t *diag);
 
+/* Binds symbols of computed values that have turned out to be constants. */
+rlx_status_t rlx_graph_bind_known(rlx_graph_t *graph, rlx_diag_t *diag);
+
 #endif

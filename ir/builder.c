@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "bundle/program.h"
 #include "ir/dispatch.h"
+#include "ir/flow.h"
 
 void rlx_builder_init(rlx_builder_t *builder, rlx_graph_t *graph, int level)
 {
@@ -19,6 +21,12 @@ void rlx_builder_fini(rlx_builder_t *builder)
     free(builder->steps);
     free(builder->root);
     free(builder->made);
+    for (int i = 0; i < builder->n_bodies; ++i) {
+        rlx_builder_fini(builder->bodies[i]);
+        free(builder->bodies[i]);
+    }
+    free(builder->bodies);
+    rlx_regions_fini(&builder->regions);
     *builder = (rlx_builder_t){0};
 }
 
@@ -47,6 +55,9 @@ rlx_step_t *rlx_step_begin(rlx_builder_t *builder, const rlx_op_t *op, rlx_kerne
 
     step->builder = builder;
     step->op = op;
+    step->cap_operands = (int)kernel < RLX_K_END ? RLX_STEP_OPERANDS_MAX : RLX_CALL_OPERANDS_MAX;
+    step->in = rlx_graph_alloc(builder->graph, (size_t)step->cap_operands * sizeof *step->in);
+    step->out = rlx_graph_alloc(builder->graph, (size_t)step->cap_operands * sizeof *step->out);
     step->kernel = kernel;
     step->overflow = param_words > RLX_PARAM_MAX;
     step->n_params = step->overflow ? 0 : param_words;
@@ -59,14 +70,14 @@ rlx_step_t *rlx_step_begin(rlx_builder_t *builder, const rlx_op_t *op, rlx_kerne
 
 void rlx_step_in(rlx_step_t *step, const rlx_value_t *value)
 {
-    step->overflow |= step->n_in >= RLX_STEP_OPERANDS_MAX;
+    step->overflow |= step->n_in >= step->cap_operands;
     if (!step->overflow)
         step->in[step->n_in++] = value;
 }
 
 void rlx_step_out(rlx_step_t *step, const rlx_value_t *value)
 {
-    step->overflow |= step->n_out >= RLX_STEP_OPERANDS_MAX;
+    step->overflow |= step->n_out >= step->cap_operands;
     if (!step->overflow)
         step->out[step->n_out++] = value;
 }
@@ -94,9 +105,9 @@ rlx_status_t rlx_step_end(rlx_step_t *step, rlx_expr_t tiles, rlx_expr_t scratch
 {
     rlx_builder_t *builder = step->builder;
 
-    if (step->overflow || step->n_in + step->n_out > RLX_STEP_OPERANDS_MAX)
+    if (step->overflow || step->n_in + step->n_out > step->cap_operands)
         return rlx_fail(diag, RLX_E_IR_LIMIT, "%s: more operands or parameters than a kernel takes (%d operands, %d words)", step->op->source,
-                        RLX_STEP_OPERANDS_MAX, RLX_PARAM_MAX);
+                        step->cap_operands, RLX_PARAM_MAX);
     step->tiles = tiles;
     if (scratch != RLX_EXPR_NONE)
         step->scratch = scratch;
@@ -185,15 +196,18 @@ static bool try_view(rlx_builder_t *builder, rlx_op_t *op)
         set_root(builder, out, root);
         return true;
     }
-    if (root->is_input || root->is_output || root->data != NULL)
+    if (root->is_input || root->is_output || root->data != NULL || root->observed || (root->producer != NULL && rlx_op_is_flow(root->producer)))
         return false;
+    for (int i = 0; i < out->rank; ++i)
+        if (rlx_expr_is_computed(builder->graph, out->dims[i]))
+            return false; /* extents that may be known only when the storage is written already */
     set_root(builder, root, out);
     return true;
 }
 
 static bool elements_known(const rlx_value_t *value)
 {
-    if (value == NULL || value->n_elements < 0 || value->elements == NULL || value->data != NULL)
+    if (value == NULL || value->n_elements < 0 || value->elements == NULL || value->data != NULL || value->observed)
         return false;
     if (value->dtype != RLX_I64 && value->dtype != RLX_I32)
         return false;
@@ -238,6 +252,9 @@ static void mark_live(rlx_builder_t *builder)
     RLX_ASSERT(needed != NULL);
     for (int i = 0; i < graph->n_outputs; ++i)
         needed[rlx_builder_root(builder, graph->outputs[i])->id] = true;
+    for (int i = 0; i < graph->n_symbols; ++i)
+        if (graph->symbols[i].holds)
+            needed[rlx_builder_root(builder, graph->symbols[i].value)->id] = true;
     for (int i = builder->n_steps - 1; i >= 0; --i) {
         rlx_step_t *step = builder->steps[i];
 
@@ -261,5 +278,17 @@ rlx_status_t rlx_builder_lower_graph(rlx_builder_t *builder, rlx_diag_t *diag)
         if (builder->steps[i]->live)
             builder->steps[kept++] = builder->steps[i];
     builder->n_steps = kept;
-    return RLX_OK;
+    return rlx_regions_assign(builder, diag);
+}
+
+rlx_status_t rlx_builder_body(rlx_builder_t *builder, rlx_graph_t *body, int *out_index, rlx_diag_t *diag)
+{
+    rlx_builder_t *inner = calloc(1, sizeof *inner);
+
+    RLX_ASSERT(inner != NULL);
+    rlx_builder_init(inner, body, builder->level);
+    builder->bodies = grow(builder->bodies, &builder->cap_bodies, builder->n_bodies + 1, sizeof *builder->bodies);
+    builder->bodies[builder->n_bodies] = inner;
+    *out_index = builder->n_bodies++;
+    return rlx_builder_lower_graph(inner, diag);
 }

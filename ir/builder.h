@@ -5,6 +5,7 @@
 #define RLX_IR_BUILDER_H
 
 #include "ir/lower.h"
+#include "ir/regions.h"
 
 #define RLX_STEP_OPERANDS_MAX RLX_OPERAND_MAX
 
@@ -12,14 +13,14 @@ struct rlx_step {
     rlx_builder_t *builder;
     const rlx_op_t *op;
     rlx_kernel_id_t kernel;
-    int n_in, n_out;
-    const rlx_value_t *in[RLX_STEP_OPERANDS_MAX];
-    const rlx_value_t *out[RLX_STEP_OPERANDS_MAX];
+    int n_in, n_out, cap_operands; /* cap: of each of in and out */
+    const rlx_value_t **in, **out;
     int n_params;
     rlx_expr_t *params; /* RLX_EXPR_NONE never: zero by default */
     rlx_expr_t tiles, scratch, flops;
     bool overflow;      /* too many operands or params: reported by rlx_step_end */
     bool live;
+    int region;         /* ir/regions.h; set by rlx_builder_lower_graph */
 };
 
 struct rlx_builder {
@@ -31,14 +32,19 @@ struct rlx_builder {
     int cap_root;
     const rlx_value_t **made; /* constants made while lowering */
     int n_made, cap_made;
+    rlx_builder_t **bodies;   /* of the graphs that calls run; owned */
+    int n_bodies, cap_bodies;
+    rlx_regions_t regions;
 };
 
 void rlx_builder_init(rlx_builder_t *builder, rlx_graph_t *graph, int level);
 void rlx_builder_fini(rlx_builder_t *builder);
 /* Lowers one op through its family; small integer values whose elements are known become store_elements. */
 rlx_status_t rlx_builder_lower(rlx_builder_t *builder, rlx_op_t *op, rlx_diag_t *diag);
-/* Lowers the graph in order, then drops steps that nothing live reads. */
+/* Lowers the graph in order, drops steps that nothing live reads, and sorts the others by region. */
 rlx_status_t rlx_builder_lower_graph(rlx_builder_t *builder, rlx_diag_t *diag);
+/* Lowers a body with a builder of its own; `out_index` is what a call's parameter says. */
+rlx_status_t rlx_builder_body(rlx_builder_t *builder, rlx_graph_t *body, int *out_index, rlx_diag_t *diag);
 const rlx_value_t *rlx_builder_root(const rlx_builder_t *builder, const rlx_value_t *value);
 /* Physical bytes of a value, padding of its layout included. */
 rlx_expr_t rlx_value_bytes(const rlx_graph_t *graph, const rlx_value_t *value);
@@ -46,7 +52,8 @@ rlx_expr_t rlx_value_bytes(const rlx_graph_t *graph, const rlx_value_t *value);
 /* ir/evaluate.c: runs the steps of a constant op with the reference kernels; data of its outputs is allocated in the graph. */
 rlx_status_t rlx_evaluate_op(rlx_graph_t *graph, rlx_op_t *op, void **out_data, rlx_diag_t *diag);
 
-/* ir/memory_plan.c: byte offset of every arena value. offsets[id] is RLX_EXPR_NONE for values that are not in the arena. */
+/* ir/memory_plan.c: byte offset, in the arena of its region, of every arena value; the size of each region's arena. offsets[id] is
+ * RLX_EXPR_NONE for values that are not in an arena. */
 rlx_status_t rlx_memory_plan(const rlx_builder_t *builder, rlx_expr_t *out_offsets, rlx_expr_t *out_arena_bytes, rlx_diag_t *diag);
 
 /* ir/batch_storage.c: batch_symbol of every storage (bundle/program.h), by value id; malloc'd, owned by the caller. */

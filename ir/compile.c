@@ -8,6 +8,7 @@
 #include "ir/batch.h"
 #include "ir/bind.h"
 #include "ir/builder.h"
+#include "ir/flow.h"
 #include "ir/pass.h"
 
 typedef rlx_status_t pass_fn_t(rlx_graph_t *graph, rlx_diag_t *diag);
@@ -16,17 +17,48 @@ typedef struct pass_entry {
     const char *name; /* what --after takes */
     int level;        /* runs from this optimisation level on */
     pass_fn_t *run;
+    bool nests;       /* it goes into bodies itself */
 } pass_entry_t;
+
+static rlx_status_t fold(rlx_graph_t *graph, rlx_diag_t *diag)
+{
+    RLX_TRY(rlx_pass_fold(graph, diag));
+    RLX_TRY(rlx_graph_bind_known(graph, diag));
+    rlx_pass_dead_code(graph);
+    return RLX_OK;
+}
+
+static rlx_status_t canonicalise(rlx_graph_t *graph, rlx_diag_t *diag);
+
+/* Bodies see as constants what is constant around them; what they do not need any more dies here. */
+static rlx_status_t canonicalise_bodies(rlx_graph_t *graph, rlx_diag_t *diag)
+{
+    for (rlx_op_t *op = graph->first; op != NULL; op = op->next) {
+        if (!rlx_op_is_flow(op))
+            continue;
+        RLX_TRY(rlx_flow_sink(graph, op, diag));
+        for (int i = 0; i < op->n_bodies; ++i)
+            if (canonicalise(op->bodies[i], diag) != RLX_OK)
+                return rlx_diag_at(diag, "%s", op->source);
+        rlx_flow_prune(op);
+    }
+    rlx_pass_dead_code(graph);
+    return RLX_OK;
+}
 
 static rlx_status_t canonicalise(rlx_graph_t *graph, rlx_diag_t *diag)
 {
-    RLX_TRY(rlx_pass_fold(graph, diag));
-    rlx_pass_dead_code(graph);
+    RLX_TRY(fold(graph, diag));
     RLX_TRY(rlx_pass_canonicalise(graph, diag));
-    RLX_TRY(rlx_pass_fold(graph, diag));
-    rlx_pass_dead_code(graph);
+    RLX_TRY(fold(graph, diag));
     RLX_TRY(rlx_pass_canonicalise(graph, diag));
-    RLX_TRY(rlx_pass_outputs(graph, diag));
+    RLX_TRY(canonicalise_bodies(graph, diag));
+    return rlx_pass_outputs(graph, diag);
+}
+
+static rlx_status_t canonicalise_all(rlx_graph_t *graph, rlx_diag_t *diag)
+{
+    RLX_TRY(canonicalise(graph, diag));
     rlx_batch_mark(graph);
     return RLX_OK;
 }
@@ -38,11 +70,22 @@ static rlx_status_t fuse(rlx_graph_t *graph, rlx_diag_t *diag)
     return rlx_pass_fuse(graph, diag);
 }
 
+/* Runs a pass on the bodies, and theirs. */
+static rlx_status_t on_bodies(pass_fn_t *pass, rlx_graph_t *graph, rlx_diag_t *diag)
+{
+    for (rlx_op_t *op = graph->first; op != NULL; op = op->next)
+        for (int i = 0; i < op->n_bodies; ++i) {
+            RLX_TRY(pass(op->bodies[i], diag));
+            RLX_TRY(on_bodies(pass, op->bodies[i], diag));
+        }
+    return RLX_OK;
+}
+
 static const pass_entry_t pass_table[] = {
-    {"canonicalise", 1, canonicalise},
-    {"algorithm", 1, rlx_pass_algorithm},
-    {"fuse", 2, fuse},
-    {"layout", 3, rlx_pass_layout},
+    {"canonicalise", 1, canonicalise_all, true},
+    {"algorithm", 1, rlx_pass_algorithm, false},
+    {"fuse", 2, fuse, false},
+    {"layout", 3, rlx_pass_layout, false},
 };
 
 static void dump_after(const rlx_graph_t *graph, const rlx_compile_options_t *options, const char *pass)
@@ -66,6 +109,8 @@ static rlx_status_t run_passes(rlx_graph_t *graph, const rlx_compile_options_t *
             continue;
         report(options, pass_table[i].name);
         RLX_TRY(pass_table[i].run(graph, diag));
+        if (!pass_table[i].nests)
+            RLX_TRY(on_bodies(pass_table[i].run, graph, diag));
         if (rlx_graph_verify(graph, diag) != RLX_OK)
             return rlx_diag_at(diag, "after pass '%s'", pass_table[i].name);
         dump_after(graph, options, pass_table[i].name);
@@ -141,6 +186,13 @@ static rlx_status_t keep_text(const rlx_graph_t *graph, rlx_compiled_t *out, rlx
     return RLX_OK;
 }
 
+static void accuracy_set(rlx_graph_t *graph, rlx_accuracy_t accuracy)
+{
+    graph->accuracy = accuracy;
+    for (rlx_graph_t *child = graph->first_child; child != NULL; child = child->next_child)
+        accuracy_set(child, accuracy);
+}
+
 rlx_status_t rlx_compile_graph(rlx_graph_t *graph, const rlx_compile_options_t *options, rlx_compiled_t *out_compiled, rlx_diag_t *diag)
 {
     rlx_compiled_t out = {0};
@@ -148,7 +200,7 @@ rlx_status_t rlx_compile_graph(rlx_graph_t *graph, const rlx_compile_options_t *
     rlx_builder_t builder;
     rlx_status_t status;
 
-    graph->accuracy = options->accuracy;
+    accuracy_set(graph, options->accuracy);
     rlx_conv_mark_open(graph);
     RLX_TRY(apply_shapes(graph, options, diag));
     RLX_TRY(apply_maxima(graph, options, diag));

@@ -1,5 +1,6 @@
 /* Dead code, and the rule that every graph output is a value of its own, written by an op. */
 #include "ir/pass.h"
+#include "ir/regions.h"
 
 static bool is_dead(const rlx_op_t *op)
 {
@@ -20,7 +21,7 @@ void rlx_pass_dead_code(rlx_graph_t *graph)
     }
 }
 
-/* Whether output `index` needs a copy: it is an input, a constant, or stands among the outputs before. */
+/* Whether output `index` needs a copy: it is an input, a constant, finds its own memory, or stands among the outputs before. */
 static bool needs_copy(const rlx_graph_t *graph, int index)
 {
     const rlx_value_t *value = graph->outputs[index];
@@ -28,7 +29,7 @@ static bool needs_copy(const rlx_graph_t *graph, int index)
     for (int i = 0; i < index; ++i)
         if (graph->outputs[i] == value)
             return true;
-    return value->is_input || value->data != NULL || value->producer == NULL;
+    return value->is_input || value->data != NULL || value->producer == NULL || rlx_value_is_dynamic(graph, value);
 }
 
 rlx_status_t rlx_pass_outputs(rlx_graph_t *graph, rlx_diag_t *diag)

@@ -5,18 +5,22 @@
 #include "ir/schedule.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define IR_SCHEMA 1
 #define INLINE_ELEMENTS_MAX 16
+
+static void graph_print(const rlx_graph_t *graph, FILE *out);
 
 static void print_symbol(const rlx_dump_t *dump, const rlx_symbol_t *symbol)
 {
     fputs("symbol ", dump->out);
     rlx_dump_quoted(dump->out, symbol->name);
     fprintf(dump->out, " in [%" PRId64 ", %" PRId64 "]", symbol->min, symbol->max);
-    if (symbol->input != NULL) {
+    if (symbol->value != NULL) {
         fprintf(dump->out, symbol->axis >= 0 ? " = axis %d of " : " = element %d of ", symbol->axis >= 0 ? symbol->axis : symbol->element);
-        rlx_dump_quoted(dump->out, symbol->input->name);
+        rlx_dump_quoted(dump->out, symbol->value->name);
     }
     fputs(symbol->declared ? ", declared" : "", dump->out);
     fputs(symbol->independent ? ", independent\n" : "\n", dump->out);
@@ -180,6 +184,30 @@ static void print_op(const rlx_dump_t *dump, const rlx_op_t *op)
     fputc('\n', dump->out);
 }
 
+/* A body, each line two places in. */
+static void print_body(const rlx_dump_t *dump, const rlx_op_t *op, int index)
+{
+    char *text = NULL, *line, *rest;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+
+    if (out == NULL)
+        abort();
+    graph_print(op->bodies[index], out);
+    if (fclose(out) != 0)
+        abort();
+    fprintf(dump->out, "  body %d of ", index);
+    for (int i = 0; i < op->n_out; i++) {
+        fputs(i ? ", " : "", dump->out);
+        rlx_dump_ref(dump, op->out[i]);
+    }
+    fputc('\n', dump->out);
+    for (line = text; (rest = strchr(line, '\n')) != NULL; line = rest + 1)
+        fprintf(dump->out, "    %.*s\n", (int)(rest - line), line);
+    fputs("  end\n", dump->out);
+    free(text);
+}
+
 static void print_check(const rlx_dump_t *dump, const rlx_check_t *check)
 {
     fputs("check ", dump->out);
@@ -189,21 +217,22 @@ static void print_check(const rlx_dump_t *dump, const rlx_check_t *check)
     fputc('\n', dump->out);
 }
 
-void rlx_graph_dump(const rlx_graph_t *graph, FILE *out)
+static void graph_print(const rlx_graph_t *graph, FILE *out)
 {
     rlx_dump_t dump;
 
     rlx_dump_init(&dump, graph, out);
-    fprintf(out, "rlx.ir %d\ngraph ", IR_SCHEMA);
-    rlx_dump_quoted(out, graph->name);
-    fputc('\n', out);
     for (int i = 0; i < graph->n_symbols; i++)
-        print_symbol(&dump, &graph->symbols[i]);
+        if (graph->symbols[i].value != NULL || graph->symbols[i].min != graph->symbols[i].max)
+            print_symbol(&dump, &graph->symbols[i]);
     for (int i = 0; i < graph->n_inputs; i++)
         print_input(&dump, graph->inputs[i]);
     print_constants(&dump);
-    for (const rlx_op_t *op = graph->first; op != NULL; op = op->next)
+    for (const rlx_op_t *op = graph->first; op != NULL; op = op->next) {
         print_op(&dump, op);
+        for (int i = 0; i < op->n_bodies; i++)
+            print_body(&dump, op, i);
+    }
     for (int i = 0; i < graph->n_checks; i++)
         print_check(&dump, &graph->checks[i]);
     for (int i = 0; i < graph->n_outputs; i++) {
@@ -216,4 +245,12 @@ void rlx_graph_dump(const rlx_graph_t *graph, FILE *out)
         fputc('\n', out);
     }
     rlx_dump_fini(&dump);
+}
+
+void rlx_graph_dump(const rlx_graph_t *graph, FILE *out)
+{
+    fprintf(out, "rlx.ir %d\ngraph ", IR_SCHEMA);
+    rlx_dump_quoted(out, graph->name);
+    fputc('\n', out);
+    graph_print(graph, out);
 }

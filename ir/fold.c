@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ir/builder.h"
+#include "ir/flow.h"
 #include "ir/pass.h"
 
 #define FOLD_BYTES_MAX ((int64_t)1 << 30)
@@ -117,9 +118,12 @@ rlx_status_t rlx_pass_fold(rlx_graph_t *graph, rlx_diag_t *diag)
 
     for (rlx_op_t *op = graph->first; op != NULL; op = next) {
         next = op->next;
-        if (op->kind == RLX_OP_reorder || op->kind == RLX_OP_fused)
+        if (op->kind == RLX_OP_reorder || op->kind == RLX_OP_fused || rlx_op_is_flow(op))
             continue;
-        if (op->n_out == 1 && op->out[0] != NULL && known_elements(graph, op->out[0], elements))
+        if (op->n_out == 1 && op->out[0] != NULL && op->out[0]->observed) { /* its elements are symbols that stand for what it computes */
+            if (operands_const(op) && worth_folding(graph, op))
+                RLX_TRY(fold_operands(graph, op, diag));
+        } else if (op->n_out == 1 && op->out[0] != NULL && known_elements(graph, op->out[0], elements))
             RLX_TRY(fold_elements(graph, op, elements));
         else if (symbolic_elements(op))
             forget_operands(op);

@@ -22,10 +22,26 @@ rlx_graph_t *rlx_graph_create(const char *name)
     return graph;
 }
 
+rlx_graph_t *rlx_graph_create_child(rlx_graph_t *parent, const char *name)
+{
+    rlx_graph_t *graph = rlx_graph_create(name);
+
+    graph->next_child = parent->first_child;
+    parent->first_child = graph;
+    return graph;
+}
+
+/* Nesting is bounded where children are made. */
 void rlx_graph_destroy(rlx_graph_t *graph)
 {
+    rlx_graph_t *next;
+
     if (graph == NULL)
         return;
+    for (rlx_graph_t *child = graph->first_child; child != NULL; child = next) {
+        next = child->next_child;
+        rlx_graph_destroy(child);
+    }
     rlx_exprs_destroy(graph->exprs);
     rlx_graph_memory_destroy(graph->memory);
 }
@@ -56,8 +72,7 @@ const char *rlx_graph_printf(rlx_graph_t *graph, const char *format, ...)
     return text;
 }
 
-/* Room for one more element in an arena array: grows by doubling, the old array stays behind. */
-static void *array_grow(rlx_graph_t *graph, void *array, int n, int *cap, size_t element)
+void *rlx_graph_array_grow(rlx_graph_t *graph, void *array, int n, int *cap, size_t element)
 {
     void *larger;
 
@@ -81,7 +96,7 @@ rlx_value_t *rlx_graph_value(rlx_graph_t *graph, const char *name, rlx_dtype_t d
     value->n_elements = -1;
     for (int i = 0; i < RLX_RANK_MAX; i++)
         value->dims[i] = RLX_EXPR_NONE;
-    graph->values = array_grow(graph, graph->values, graph->n_values, &graph->cap_values, sizeof(*graph->values));
+    graph->values = rlx_graph_array_grow(graph, graph->values, graph->n_values, &graph->cap_values, sizeof(*graph->values));
     graph->values[graph->n_values++] = value;
     return value;
 }
@@ -122,7 +137,7 @@ void rlx_graph_output(rlx_graph_t *graph, rlx_value_t *value)
     value->n_uses++;
 }
 
-static bool element_load(rlx_dtype_t dtype, const void *data, int64_t i, int64_t *out)
+bool rlx_element_load(rlx_dtype_t dtype, const void *data, int64_t i, int64_t *out)
 {
     switch (dtype) {
     case RLX_I8: *out = ((const int8_t *)data)[i]; return true;
@@ -151,7 +166,7 @@ static void const_elements_fill(rlx_graph_t *graph, rlx_value_t *value, int64_t 
     value->n_elements = (int)count;
     value->elements = rlx_graph_alloc(graph, (size_t)(count ? count : 1) * sizeof(rlx_expr_t));
     for (int64_t i = 0; i < count; i++) {
-        bool fits = element_load(value->dtype, value->data, i, &element);
+        bool fits = rlx_element_load(value->dtype, value->data, i, &element);
         value->elements[i] = fits ? rlx_expr_const(graph->exprs, element) : RLX_EXPR_NONE;
     }
 }
@@ -187,41 +202,6 @@ rlx_value_t *rlx_graph_const_i64(rlx_graph_t *graph, const char *name, const int
     const int64_t dims[1] = {count};
 
     return rlx_graph_const(graph, name, RLX_I64, 1, dims, data, false);
-}
-
-int rlx_graph_symbol(rlx_graph_t *graph, const char *name, rlx_value_t *input, int axis, int element, int64_t min, int64_t max)
-{
-    rlx_symbol_t *symbol;
-
-    for (int i = 0; i < graph->n_symbols; i++) {
-        if (strcmp(graph->symbols[i].name, name) == 0)
-            return i;
-    }
-    graph->symbols = array_grow(graph, graph->symbols, graph->n_symbols, &graph->cap_symbols, sizeof(*graph->symbols));
-    symbol = &graph->symbols[graph->n_symbols];
-    *symbol =
-        (rlx_symbol_t){.name = rlx_graph_strdup(graph, name), .input = input, .axis = axis, .element = element, .min = min, .max = max};
-    return graph->n_symbols++;
-}
-
-rlx_status_t rlx_graph_check(rlx_graph_t *graph, rlx_expr_t condition, const char *message, rlx_diag_t *diag)
-{
-    int64_t value;
-    int known;
-
-    if (condition < 0)
-        return rlx_fail(diag, RLX_E_SHAPE_MISMATCH, "%s (the arithmetic overflows or depends on data)", message);
-    if (rlx_expr_is_const(graph->exprs, condition, &value))
-        return value != 0 ? RLX_OK : rlx_fail(diag, RLX_E_SHAPE_MISMATCH, "%s", message);
-    if (rlx_expr_node(graph->exprs, condition)->min > 0 || rlx_expr_node(graph->exprs, condition)->max < 0)
-        return RLX_OK;
-    known = rlx_graph_memory_mark(graph->memory, condition);
-    if (known > 0 && known <= graph->n_checks && graph->checks[known - 1].condition == condition)
-        return RLX_OK;
-    graph->checks = array_grow(graph, graph->checks, graph->n_checks, &graph->cap_checks, sizeof(*graph->checks));
-    graph->checks[graph->n_checks++] = (rlx_check_t){condition, rlx_graph_strdup(graph, message)};
-    rlx_graph_memory_set_mark(graph->memory, condition, graph->n_checks);
-    return RLX_OK;
 }
 
 static void op_link(rlx_graph_t *graph, rlx_op_t *op, rlx_op_t *before)
@@ -303,6 +283,15 @@ void rlx_value_replace_uses(rlx_graph_t *graph, rlx_value_t *old_value, rlx_valu
         new_value->is_output = true;
     }
     old_value->is_output = false;
+    for (int i = 0; old_value->observed && i < graph->n_symbols; i++) {
+        if (graph->symbols[i].value != old_value)
+            continue;
+        graph->symbols[i].value = new_value;
+        old_value->n_uses--;
+        new_value->n_uses++;
+        new_value->observed = true;
+    }
+    old_value->observed = false;
 }
 
 void rlx_graph_remove(rlx_graph_t *graph, rlx_op_t *op)

@@ -43,8 +43,9 @@ struct rlx_value {
     rlx_expr_t dims[RLX_RANK_MAX];
     rlx_layout_t layout;
     rlx_op_t *producer;        /* NULL for inputs and constants */
-    int n_uses;                /* operand slots plus graph outputs */
+    int n_uses;                /* operand slots, graph outputs, symbols that hold it */
     bool is_input, is_output;
+    bool observed;             /* symbols stand for its data or its extents: it must be computed before they are known */
     const void *data;          /* constants: row-major bytes (or `layout`'s), 64-byte aligned, owned by the graph or the mapped file */
     int64_t data_bytes;
     int n_elements;            /* integer values of at most RLX_ELEMENTS_MAX elements with known count: else -1 */
@@ -80,13 +81,16 @@ struct rlx_op {
     rlx_op_t *prev, *next;     /* topological order */
     bool open;                 /* conv: its map had an open extent before --shape bound it: what decides bits goes by the model's own extents */
     void *sched;               /* scheduled level: ir/schedule.h; NULL before */
+    int n_bodies;              /* graphs that the op runs: ir/flow.h */
+    rlx_graph_t **bodies;
 };
 
 typedef struct rlx_symbol {
     const char *name;
-    rlx_value_t *input;        /* the graph input it comes from */
-    int axis;                  /* >= 0: extent of that axis; -1: element `element` of the input's data */
+    rlx_value_t *value;        /* the graph input it comes from, or a computed value: then it is known only when that is there */
+    int axis;                  /* >= 0: extent of that axis; -1: element `element` of the value's data */
     int element;
+    bool holds;                /* a use of the value */
     int64_t min, max;
     bool declared;             /* max given by --max */
     bool independent;          /* requests may be batched along it: ir/batch.h */
@@ -121,12 +125,15 @@ struct rlx_graph {
     int n_symbols, cap_symbols;
     rlx_check_t *checks;
     int n_checks, cap_checks;
+    rlx_graph_t *first_child, *next_child; /* graphs that live as long as this one: bodies */
     struct rlx_graph_memory *memory;
 };
 
 const rlx_op_info_t *rlx_op_info(rlx_op_kind_t kind);
 
 rlx_graph_t *rlx_graph_create(const char *name);
+/* A graph with values, symbols and expressions of its own that is destroyed with `parent`. */
+rlx_graph_t *rlx_graph_create_child(rlx_graph_t *parent, const char *name);
 void rlx_graph_destroy(rlx_graph_t *graph);
 
 /* Memory that lives as long as the graph; zeroed; 64-byte aligned from 64 bytes on. Aborts the process when memory is exhausted
@@ -145,7 +152,11 @@ rlx_value_t *rlx_graph_const(rlx_graph_t *graph, const char *name, rlx_dtype_t d
 rlx_value_t *rlx_graph_const_i64(rlx_graph_t *graph, const char *name, const int64_t *data, int count);
 void rlx_graph_output(rlx_graph_t *graph, rlx_value_t *value);
 /* The symbol named `name`, made if new (min 0 for axes, hard cap max). Returns its index. */
-int rlx_graph_symbol(rlx_graph_t *graph, const char *name, rlx_value_t *input, int axis, int element, int64_t min, int64_t max);
+int rlx_graph_symbol(rlx_graph_t *graph, const char *name, rlx_value_t *value, int axis, int element, int64_t min, int64_t max);
+/* The symbol of an extent (axis >= 0) or a datum of a value that an op computes. The value counts as used, and as `observed`. */
+rlx_expr_t rlx_graph_symbol_computed(rlx_graph_t *graph, rlx_value_t *value, int axis, int element, int64_t min, int64_t max);
+/* A symbol of `expr` comes from a computed value. */
+bool rlx_expr_is_computed(const rlx_graph_t *graph, rlx_expr_t expr);
 /* Declares that `condition` must not be zero. Proven true: dropped. Proven false: an error. */
 rlx_status_t rlx_graph_check(rlx_graph_t *graph, rlx_expr_t condition, const char *message, rlx_diag_t *diag);
 
@@ -168,12 +179,15 @@ int64_t rlx_op_ints_at(const rlx_op_t *op, const char *name, int index, int64_t 
 
 /* Edits. */
 void rlx_op_set_input(rlx_op_t *op, int index, rlx_value_t *value);
-void rlx_value_replace_uses(rlx_graph_t *graph, rlx_value_t *old_value, rlx_value_t *new_value); /* operands and graph outputs */
+/* Operands, graph outputs and symbols. */
+void rlx_value_replace_uses(rlx_graph_t *graph, rlx_value_t *old_value, rlx_value_t *new_value);
 void rlx_graph_remove(rlx_graph_t *graph, rlx_op_t *op); /* outputs must be unused */
 /* Operand or NULL, safe past n_in. */
 static inline rlx_value_t *rlx_op_in(const rlx_op_t *op, int index) { return index < op->n_in ? op->in[index] : 0; }
 
 /* Helpers on shapes. */
+/* Element `i` of integer or bool data; false when int64 cannot hold it or the type is another. */
+bool rlx_element_load(rlx_dtype_t dtype, const void *data, int64_t i, int64_t *out);
 bool rlx_value_is_const(const rlx_value_t *value);
 bool rlx_value_dims_const(const rlx_graph_t *graph, const rlx_value_t *value, int64_t *out_dims);
 rlx_expr_t rlx_value_count(const rlx_graph_t *graph, const rlx_value_t *value); /* product of extents */

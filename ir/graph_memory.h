@@ -18,4 +18,7 @@ void rlx_graph_memory_set_mark(rlx_graph_memory_t *memory, rlx_expr_t expr, int 
 /* 0, 1, 2 ... in order of creation. */
 uint32_t rlx_graph_memory_op_id(rlx_graph_memory_t *memory);
 
+/* ir/graph.c: room for one more element in an arena array: grows by doubling, the old array stays behind. */
+void *rlx_graph_array_grow(rlx_graph_t *graph, void *array, int n, int *cap, size_t element);
+
 #endif

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "ir/dispatch.h"
+#include "ir/lower_select.h"
 #include "ir/shape_common.h"
 
 #define TILE_BYTES 16384
@@ -239,6 +240,6 @@ rlx_status_t rlx_lower_gather(rlx_builder_t *builder, const rlx_op_t *op, rlx_di
     case RLX_OP_scatter_nd: return lower_scatter_nd(builder, op, diag);
     case RLX_OP_one_hot: return lower_one_hot(builder, op, diag);
     case RLX_OP_tensor_scatter: return lower_tensor_scatter(builder, op, diag);
-    default: return rlx_shape_fail(diag, op, RLX_E_SHAPE_UNKNOWN, "the result's extent depends on tensor data");
+    default: return rlx_lower_select(builder, op, diag);
     }
 }

@@ -1,6 +1,6 @@
 /* The static memory plan: a byte offset in the arena for every value that steps write.
  *
- * Live ranges are static (steps run in order). Sizes may be symbolic: then values are assigned to *slots* whose size is the maximum of their
+ * Each region has an arena of its own. Live ranges are static (steps run in order). Sizes may be symbolic: then values are assigned to *slots* whose size is the maximum of their
  * members', and offsets are prefix sums, so one plan holds for all shapes. Where every size is known, offsets are packed first-fit by size
  * instead, which wastes less. All offsets are multiples of 64. */
 #include <stdlib.h>
@@ -164,49 +164,109 @@ static rlx_expr_t assign_slots(const rlx_graph_t *graph, range_t *ranges, int co
     return total;
 }
 
-rlx_status_t rlx_memory_plan(const rlx_builder_t *builder, rlx_expr_t *out_offsets, rlx_expr_t *out_arena_bytes, rlx_diag_t *diag)
-{
-    rlx_graph_t *graph = builder->graph;
-    range_t *ranges = calloc((size_t)graph->n_values + 1, sizeof *ranges);
-    int *index_of = malloc(((size_t)graph->n_values + 1) * sizeof *index_of);
-    bool all_const = true;
-    int count = 0;
+typedef struct planner {
+    const rlx_builder_t *builder;
+    rlx_graph_t *graph;
+    range_t *ranges; /* of one region */
+    int *index_of;   /* by value id; -1 */
+    int count;
+} planner_t;
 
-    RLX_ASSERT(ranges != NULL);
-    RLX_ASSERT(index_of != NULL);
-    for (int i = 0; i < graph->n_values; ++i) {
-        index_of[i] = -1;
-        out_offsets[i] = RLX_EXPR_NONE;
-    }
-    for (int i = 0; i < builder->n_steps; ++i) {
+/* Values whose data or extents a later region reads, and those that a later region uses, live to their region's end. */
+static void ranges_extend(planner_t *p, int region, int last)
+{
+    const rlx_builder_t *builder = p->builder;
+
+    for (int i = 0; i < p->graph->n_symbols; ++i)
+        if (p->graph->symbols[i].holds) {
+            int index = p->index_of[rlx_builder_root(builder, p->graph->symbols[i].value)->id];
+
+            if (index >= 0)
+                p->ranges[index].last = last;
+        }
+    for (int i = last + 1; i < builder->n_steps; ++i)
+        for (int k = 0; k < builder->steps[i]->n_in + builder->steps[i]->n_out; ++k) {
+            const rlx_step_t *step = builder->steps[i];
+            const rlx_value_t *value = k < step->n_in ? step->in[k] : step->out[k - step->n_in];
+
+            if (value == NULL || builder->regions.of_value[rlx_builder_root(builder, value)->id] != region)
+                continue;
+            if (p->index_of[rlx_builder_root(builder, value)->id] >= 0)
+                p->ranges[p->index_of[rlx_builder_root(builder, value)->id]].last = last;
+        }
+}
+
+/* The live ranges of the values that region `region` writes; [first, end) are its steps. */
+static void ranges_find(planner_t *p, int region, int first, int end)
+{
+    const rlx_builder_t *builder = p->builder;
+
+    p->count = 0;
+    for (int i = first; i < end; ++i) {
         const rlx_step_t *step = builder->steps[i];
 
-        for (int k = 0; k < step->n_in; ++k)
-            touch(builder, ranges, index_of, &count, step->in[k], i);
-        for (int k = 0; k < step->n_out; ++k)
-            touch(builder, ranges, index_of, &count, step->out[k], i);
+        for (int k = 0; k < step->n_in + step->n_out; ++k) {
+            const rlx_value_t *value = k < step->n_in ? step->in[k] : step->out[k - step->n_in];
+
+            if (value != NULL && builder->regions.of_value[rlx_builder_root(builder, value)->id] == region &&
+                !rlx_value_is_dynamic(p->graph, rlx_builder_root(builder, value)))
+                touch(builder, p->ranges, p->index_of, &p->count, value, i);
+        }
     }
-    for (int i = 0; i < count; ++i) {
+    ranges_extend(p, region, end - 1);
+}
+
+static rlx_status_t region_plan(planner_t *p, rlx_expr_t *out_offsets, rlx_expr_t *out_arena_bytes, rlx_diag_t *diag)
+{
+    bool all_const = true;
+
+    for (int i = 0; i < p->count; ++i) {
+        range_t *range = &p->ranges[i];
         int64_t ignored;
 
-        ranges[i].bytes = round_up(graph->exprs, rlx_value_bytes(graph, ranges[i].value));
-        if (ranges[i].bytes < 0) {
-            rlx_fail(diag, RLX_E_IR_LIMIT, "tensor '%s' is too large", ranges[i].value->name);
-            free(ranges);
-            free(index_of);
-            return RLX_RESOURCE_EXHAUSTED;
-        }
-        ranges[i].size = representative_size(graph, ranges[i].bytes);
-        all_const &= rlx_expr_is_const(graph->exprs, ranges[i].bytes, &ignored);
+        range->bytes = round_up(p->graph->exprs, rlx_value_bytes(p->graph, range->value));
+        if (range->bytes < 0)
+            return rlx_fail(diag, RLX_E_IR_LIMIT, "tensor '%s' is too large", range->value->name);
+        range->size = representative_size(p->graph, range->bytes);
+        all_const &= rlx_expr_is_const(p->graph->exprs, range->bytes, &ignored);
     }
     if (all_const) {
-        *out_arena_bytes = rlx_expr_const(graph->exprs, pack(ranges, count));
-        for (int i = 0; i < count; ++i)
-            out_offsets[ranges[i].value->id] = rlx_expr_const(graph->exprs, ranges[i].offset);
+        *out_arena_bytes = rlx_expr_const(p->graph->exprs, pack(p->ranges, p->count));
+        for (int i = 0; i < p->count; ++i)
+            out_offsets[p->ranges[i].value->id] = rlx_expr_const(p->graph->exprs, p->ranges[i].offset);
     } else {
-        *out_arena_bytes = assign_slots(graph, ranges, count, out_offsets);
+        *out_arena_bytes = assign_slots(p->graph, p->ranges, p->count, out_offsets);
     }
-    free(ranges);
-    free(index_of);
     return *out_arena_bytes < 0 ? rlx_fail(diag, RLX_E_IR_LIMIT, "the arena's size overflows") : RLX_OK;
+}
+
+rlx_status_t rlx_memory_plan(const rlx_builder_t *builder, rlx_expr_t *out_offsets, rlx_expr_t *out_arena_bytes, rlx_diag_t *diag)
+{
+    planner_t p = {.builder = builder, .graph = builder->graph};
+    size_t n_values = (size_t)builder->graph->n_values + 1;
+    rlx_status_t status = RLX_OK;
+    int first = 0;
+
+    p.ranges = calloc(n_values, sizeof *p.ranges);
+    p.index_of = malloc(n_values * sizeof *p.index_of);
+    RLX_ASSERT(p.ranges != NULL);
+    RLX_ASSERT(p.index_of != NULL);
+    for (int i = 0; i < builder->graph->n_values; ++i) {
+        p.index_of[i] = -1;
+        out_offsets[i] = RLX_EXPR_NONE;
+    }
+    for (int r = 0; r < builder->regions.count && status == RLX_OK; ++r) {
+        int end = first;
+
+        while (end < builder->n_steps && builder->steps[end]->region == r)
+            ++end;
+        ranges_find(&p, r, first, end);
+        status = region_plan(&p, out_offsets, &out_arena_bytes[r], diag);
+        for (int i = 0; i < p.count; ++i)
+            p.index_of[p.ranges[i].value->id] = -1;
+        first = end;
+    }
+    free(p.ranges);
+    free(p.index_of);
+    return status;
 }

@@ -81,10 +81,11 @@ RLX_OP(scatter_elements, gather, 3, 3, 1, 0, "axis:i=0 reduction:s=none", "x, in
 RLX_OP(scatter_nd, gather, 3, 3, 1, 0, "reduction:s=none", "x, indices, updates; serial")
 RLX_OP(tensor_scatter, gather, 2, 3, 1, 0, "axis:i=-2 mode:s=linear", "past, update, write_indices?")
 RLX_OP(one_hot, gather, 3, 3, 1, 0, "axis:i=-1", "indices, depth, values")
-RLX_OP(compress, gather, 2, 2, 1, 0, "axis:i=2147483647", "x, condition; extent depends on data")
-RLX_OP(non_zero, gather, 1, 1, 1, 0, "", "extent depends on data")
-RLX_OP(unique, gather, 1, 1, 4, 0, "axis:i=2147483647 sorted:i=1", "extent depends on data")
-RLX_OP(non_max_suppression, gather, 2, 5, 1, 0, "center_point_box:i=0", "extent depends on data")
+RLX_OP(count_non_zero, gather, 1, 1, 1, 0, "", "how many elements are not zero, [1]")
+RLX_OP(non_zero, gather, 1, 2, 1, 0, "", "x, count_non_zero(x), which a known x does not need")
+RLX_OP(unique, gather, 1, 1, 4, 0, "axis:i=0 sorted:i=1", "slices along axis; first [n], inverse [n], counts [n], found [1]: the first found of first and counts hold")
+RLX_OP(non_max_suppression, gather, 2, 5, 2, 0, "center_point_box:i=0", "boxes, scores, most?, iou?, least score?; selected [batch * classes, keep], counts [batch * classes]")
+RLX_OP(nms_rows, gather, 4, 4, 1, 0, "", "selected, counts, the sum of counts, scores (for its extents): rows of batch, class, box")
 
 /* Makers. */
 RLX_OP(constant_of_shape, make, 1, 1, 1, 0, "value:tensor", "shape")
@@ -139,6 +140,10 @@ RLX_OP(matmul, matmul, 2, 3, 1, 0, "trans_a:i=0 trans_b:i=0 perm_a:is perm_b:is 
 RLX_OP(attention, matmul, 3, 7, 1, 0, "", "softmax(steps(Q K)) V, see ir/schedule.h; made by the fusion pass only")
 RLX_OP(einsum, matmul, 1, 65535, 1, 0, "equation:s", "chain over the summed labels in order of appearance")
 RLX_OP(det, matmul, 1, 1, 1, 0, "", "")
+
+/* Control flow: ops that run graphs (op->bodies, ir/flow.h). */
+RLX_OP(if, flow, 1, 65535, 65535, 0, "", "condition, the inputs of body 0, those of body 1; runs body 0 where the condition is not zero, else body 1")
+RLX_OP(loop, flow, 0, 65535, 65535, 0, "carried:i", "trip count?, condition?, carried values, captured values; the body takes iteration, condition, carried, captured and gives condition, carried, appended; results: carried, appended along a new first axis")
 
 /* Recurrent, as ONNX opset 22. */
 RLX_OP(lstm, rnn, 3, 8, 3, 0, "direction:s=forward hidden_size:i activations:s clip:f=0 input_forget:i=0 layout:i=0 alpha:fs beta:fs", "chain")

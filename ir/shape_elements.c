@@ -1,8 +1,9 @@
-/* Elements of integer values: reading them, and the demand that turns elements of graph inputs into symbols.
+/* Elements of integer values: reading them, and the demand that turns elements of graph inputs and of computed values into symbols.
  *
  * A value's elements are tracked where a rule can compute them. Elements of graph inputs are symbols only once somebody needs them for a
  * shape: token ids must not become part of a plan. So the first reader walks back from the operand over small integer values, makes the
- * symbols of the inputs it meets and runs the rules in between again. The walk is bounded by DEMAND_VISITS_MAX and DEMAND_DEPTH_MAX. */
+ * symbols of the inputs it meets and runs the rules in between again; where a rule cannot say an element since it depends on data, the
+ * computed value's own element becomes a symbol. The walk is bounded by DEMAND_VISITS_MAX and DEMAND_DEPTH_MAX. */
 #include "ir/shape_common.h"
 
 #include <stdio.h>
@@ -10,6 +11,7 @@
 
 #define DEMAND_VISITS_MAX 4096
 #define DEMAND_DEPTH_MAX 128
+#define DATA_COUNT_MAX 8 /* elements of a computed value on the way that become symbols all together */
 
 bool rlx_shape_trackable(const rlx_graph_t *graph, const rlx_value_t *value, int *out_count)
 {
@@ -82,16 +84,18 @@ static bool elements_complete(const rlx_value_t *value)
 
 static void input_symbols_make(rlx_graph_t *graph, rlx_value_t *input)
 {
-    rlx_expr_t *elements = rlx_shape_track(graph, input);
+    rlx_expr_t *elements = input->elements != NULL ? input->elements : rlx_shape_track(graph, input);
     int64_t min, max;
     char name[512];
 
     dtype_range(input->dtype, &min, &max);
     for (int i = 0; elements != NULL && i < input->n_elements; i++) {
         int symbol;
+        if (elements[i] != RLX_EXPR_NONE)
+            continue;
         snprintf(name, sizeof(name), "%.400s[%d]", input->name, i);
         symbol = rlx_graph_symbol(graph, name, input, -1, i, min, max);
-        if (graph->symbols[symbol].input != input || graph->symbols[symbol].element != i)
+        if (graph->symbols[symbol].value != input || graph->symbols[symbol].element != i)
             continue; /* an extent has this name: the element stays unknown */
         elements[i] = rlx_expr_symbol(graph->exprs, symbol, min, max);
     }
@@ -112,13 +116,51 @@ rlx_expr_t rlx_shape_float_bits(rlx_graph_t *graph, rlx_value_t *value, int i)
         memcpy(&bits, (const char *)value->data + (size_t)i * sizeof bits, sizeof bits);
         return rlx_expr_const(graph->exprs, bits);
     }
-    if (!value->is_input || count > RLX_FLOAT_SYMBOLS_MAX)
+    if (count > RLX_FLOAT_SYMBOLS_MAX || value->rank > 2)
         return RLX_EXPR_NONE;
+    if (!value->is_input)
+        return value->producer != NULL ? rlx_graph_symbol_computed(graph, value, -1, i, 0, UINT32_MAX) : RLX_EXPR_NONE;
     snprintf(name, sizeof(name), "%.400s[%d]", value->name, i);
     symbol = rlx_graph_symbol(graph, name, value, -1, i, 0, UINT32_MAX);
-    if (graph->symbols[symbol].input != value || graph->symbols[symbol].element != i || graph->symbols[symbol].axis >= 0)
+    if (graph->symbols[symbol].value != value || graph->symbols[symbol].element != i || graph->symbols[symbol].axis >= 0)
         return RLX_EXPR_NONE; /* an extent has this name */
     return rlx_expr_symbol(graph->exprs, symbol, graph->symbols[symbol].min, graph->symbols[symbol].max);
+}
+
+/* Elements that no rule can say become symbols, known when the value is computed: a region ends there (bundle/program.h). */
+static void data_symbols_make(rlx_graph_t *graph, rlx_value_t *value, int count_max)
+{
+    int64_t min, max;
+    int count;
+
+    if (value->producer == NULL || value->is_input || !rlx_shape_trackable(graph, value, &count) || count > count_max)
+        return;
+    if (value->elements == NULL && rlx_shape_track(graph, value) == NULL)
+        return;
+    dtype_range(value->dtype, &min, &max);
+    if (value->producer->kind == RLX_OP_count_non_zero || value->producer->kind == RLX_OP_unique)
+        min = 0; /* a count: no check needs to say so */
+    for (int i = 0; i < count; i++)
+        if (value->elements[i] == RLX_EXPR_NONE)
+            value->elements[i] = rlx_graph_symbol_computed(graph, value, -1, i, min, max);
+}
+
+static bool elements_const(const rlx_graph_t *graph, const rlx_value_t *value)
+{
+    int64_t ignored[RLX_ELEMENTS_MAX];
+    int count;
+
+    return value != NULL && rlx_value_ints(graph, value, ignored, RLX_ELEMENTS_MAX, &count);
+}
+
+/* Knowing operand `index` may tell the rule an element of the result. What else an op reads stays data: token ids, masks. */
+static bool rule_reads(const rlx_graph_t *graph, const rlx_op_t *op, int index)
+{
+    const char *family = rlx_op_info(op->kind)->family;
+
+    if (op->kind == RLX_OP_gather || op->kind == RLX_OP_gather_elements)
+        return index == 0 && elements_const(graph, rlx_op_in(op, 1));
+    return strcmp(family, "elementwise") == 0 || strcmp(family, "move") == 0 || strcmp(family, "make") == 0 || strcmp(family, "reduce") == 0;
 }
 
 static void demand(rlx_graph_t *graph, rlx_value_t *value, int depth, int *visits)
@@ -136,10 +178,13 @@ static void demand(rlx_graph_t *graph, rlx_value_t *value, int depth, int *visit
     if (op == NULL)
         return;
     for (int i = 0; i < op->n_in; i++) {
-        if (op->in[i] != NULL)
+        if (op->in[i] != NULL && rule_reads(graph, op, i))
             demand(graph, op->in[i], depth - 1, visits);
     }
-    rlx_op_infer(graph, op, &ignored);
+    if (!value->observed)
+        rlx_op_infer(graph, op, &ignored);
+    if (!elements_complete(value))
+        data_symbols_make(graph, value, DATA_COUNT_MAX);
 }
 
 rlx_status_t rlx_shape_ints(rlx_graph_t *graph, const rlx_op_t *op, int index, rlx_expr_t *out, int cap, int *out_count, rlx_diag_t *diag)
@@ -152,6 +197,8 @@ rlx_status_t rlx_shape_ints(rlx_graph_t *graph, const rlx_op_t *op, int index, r
         return rlx_shape_fail(diag, op, RLX_E_SHAPE_UNKNOWN,
                               "operand %d ('%s') decides a shape but has no fixed count of at most %d elements", index, value->name, cap);
     demand(graph, value, DEMAND_DEPTH_MAX, &visits);
+    if (!elements_complete(value))
+        data_symbols_make(graph, value, cap);
     for (int i = 0; i < count; i++) {
         out[i] = rlx_shape_element(value, i);
         if (out[i] < 0)

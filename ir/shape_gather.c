@@ -1,7 +1,6 @@
 /* Shape rules of the gather family: indexed reads and writes.
  *
- * Indices that are known now are checked here; others are checked by the kernels. Ops whose extents depend on data are refused unless the
- * data is a constant. */
+ * Indices that are known now are checked here; others are checked by the kernels. */
 #include "ir/dispatch.h"
 #include "ir/shape_select.h"
 
@@ -281,11 +280,17 @@ rlx_status_t rlx_shape_gather(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag
         return shape_tensor_scatter(graph, op, diag);
     case RLX_OP_one_hot:
         return shape_one_hot(graph, op, diag);
-    case RLX_OP_compress:
-        return rlx_shape_op_compress(graph, op, diag);
+    case RLX_OP_count_non_zero:
+        return rlx_shape_op_count_non_zero(graph, op, diag);
+    case RLX_OP_unique:
+        return rlx_shape_op_unique(graph, op, diag);
+    case RLX_OP_non_max_suppression:
+        return rlx_shape_op_non_max_suppression(graph, op, diag);
+    case RLX_OP_nms_rows:
+        return rlx_shape_op_nms_rows(graph, op, diag);
     case RLX_OP_non_zero:
         return rlx_shape_op_non_zero(graph, op, diag);
     default:
-        return rlx_shape_fail(diag, op, RLX_E_SHAPE_UNKNOWN, "the result's extent depends on the data of '%s'", op->in[0]->name);
+        return rlx_shape_fail(diag, op, RLX_E_INTERNAL, "no shape rule");
     }
 }

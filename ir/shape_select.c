@@ -1,4 +1,4 @@
-/* Compress and non_zero on constants; numbers of scalar operands (ir/shape_select.h). */
+/* Operators that select by data; numbers of scalar operands (ir/shape_select.h). */
 #include "ir/shape_select.h"
 
 #include <string.h>
@@ -100,32 +100,6 @@ static bool is_nonzero(const rlx_graph_t *graph, const rlx_value_t *value, int64
     return rlx_value_number(graph, value, i, &number) && number != 0;
 }
 
-rlx_status_t rlx_shape_op_compress(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag)
-{
-    rlx_exprs_t *e = graph->exprs;
-    const rlx_value_t *x = op->in[0], *condition = op->in[1];
-    rlx_expr_t dims[RLX_RANK_MAX], extent;
-    int64_t length, kept = 0, last = -1, axis_given = rlx_op_int(op, "axis");
-    int axis = 0;
-
-    RLX_TRY(rlx_shape_need_rank(op, 1, 1, 1, diag));
-    if (!known_count(graph, condition, &length))
-        return rlx_shape_fail(diag, op, RLX_E_SHAPE_UNKNOWN, "the result's extent depends on the data of '%s'", condition->name);
-    for (int64_t i = 0; i < length; i++) {
-        if (is_nonzero(graph, condition, i)) {
-            kept++;
-            last = i;
-        }
-    }
-    memcpy(dims, x->dims, sizeof(dims));
-    if (axis_given != INT32_MAX)
-        RLX_TRY(rlx_shape_axis(op, axis_given, x->rank, &axis, diag));
-    extent = axis_given == INT32_MAX ? rlx_value_count(graph, x) : x->dims[axis];
-    RLX_TRY(rlx_shape_require(graph, op, rlx_expr_lt(e, rlx_expr_const(e, last), extent), "the condition selects past the end", diag));
-    dims[axis] = rlx_expr_const(e, kept);
-    return rlx_shape_set(graph, op, 0, x->dtype, axis_given == INT32_MAX ? 1 : x->rank, dims, diag);
-}
-
 static void elements_non_zero(rlx_graph_t *graph, const rlx_value_t *x, int64_t count, int64_t found, rlx_value_t *out)
 {
     rlx_expr_t *elements = out ? rlx_shape_track(graph, out) : NULL;
@@ -143,12 +117,23 @@ static void elements_non_zero(rlx_graph_t *graph, const rlx_value_t *x, int64_t 
     }
 }
 
+/* With a count the extent is its symbol, and the data may be anything. */
+static rlx_status_t non_zero_counted(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag)
+{
+    rlx_expr_t dims[2] = {rlx_expr_const(graph->exprs, op->in[0]->rank)};
+
+    RLX_TRY(rlx_shape_int(graph, op, 1, &dims[1], diag));
+    return rlx_shape_set(graph, op, 0, RLX_I64, 2, dims, diag);
+}
+
 rlx_status_t rlx_shape_op_non_zero(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag)
 {
     const rlx_value_t *x = op->in[0];
     rlx_expr_t dims[2];
     int64_t count, found = 0;
 
+    if (rlx_op_in(op, 1) != NULL)
+        return non_zero_counted(graph, op, diag);
     if (!known_count(graph, x, &count))
         return rlx_shape_fail(diag, op, RLX_E_SHAPE_UNKNOWN, "the result's extent depends on the data of '%s'", x->name);
     for (int64_t i = 0; i < count; i++)
@@ -161,4 +146,72 @@ rlx_status_t rlx_shape_op_non_zero(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t 
     RLX_TRY(rlx_shape_set(graph, op, 0, RLX_I64, 2, dims, diag));
     elements_non_zero(graph, x, count, found, op->out[0]);
     return RLX_OK;
+}
+
+rlx_status_t rlx_shape_op_count_non_zero(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag)
+{
+    rlx_expr_t one = rlx_expr_const(graph->exprs, 1);
+
+    return rlx_shape_set(graph, op, 0, RLX_I64, 1, &one, diag);
+}
+
+rlx_status_t rlx_shape_op_unique(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag)
+{
+    rlx_expr_t one = rlx_expr_const(graph->exprs, 1);
+    int axis;
+
+    RLX_TRY(rlx_shape_axis(op, rlx_op_int(op, "axis"), op->in[0]->rank, &axis, diag));
+    for (int i = 0; i < op->n_out && i < 3; i++)
+        RLX_TRY(rlx_shape_set(graph, op, i, RLX_I64, 1, &op->in[0]->dims[axis], diag));
+    return op->n_out > 3 ? rlx_shape_set(graph, op, 3, RLX_I64, 1, &one, diag) : RLX_OK;
+}
+
+/* Places for the boxes of one batch and class: no more than there are, nor than are asked for where that is known. */
+static rlx_expr_t nms_keep(const rlx_graph_t *graph, const rlx_op_t *op)
+{
+    const rlx_value_t *most = rlx_op_in(op, 2);
+    rlx_expr_t boxes = op->in[0]->dims[1];
+    int64_t number;
+
+    if (most == NULL)
+        return rlx_expr_const(graph->exprs, 0);
+    if (!rlx_expr_is_const(graph->exprs, rlx_shape_element(most, 0), &number))
+        return boxes;
+    return rlx_expr_min(graph->exprs, boxes, rlx_expr_const(graph->exprs, number > 0 ? number : 0));
+}
+
+rlx_status_t rlx_shape_op_non_max_suppression(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag)
+{
+    const rlx_value_t *boxes = op->in[0], *scores = op->in[1];
+    rlx_expr_t dims[2];
+
+    RLX_TRY(rlx_shape_need_rank(op, 0, 3, 3, diag));
+    RLX_TRY(rlx_shape_need_rank(op, 1, 3, 3, diag));
+    for (int i = 0; i < 5; i++) {
+        const rlx_value_t *value = rlx_op_in(op, i);
+
+        if (value != NULL && value->dtype != (i == 2 ? RLX_I64 : RLX_F32))
+            return rlx_shape_fail(diag, op, RLX_E_ONNX_NODE, "operand %d is %s, not %s", i, rlx_dtype_name(value->dtype), i == 2 ? "i64" : "f32");
+        if (value != NULL && i >= 2)
+            RLX_TRY(rlx_shape_require_equal(graph, op, rlx_value_count(graph, value), rlx_expr_const(graph->exprs, 1),
+                                            "an operand's count and 1", diag));
+    }
+    RLX_TRY(rlx_shape_require_equal(graph, op, boxes->dims[0], scores->dims[0], "the batch of boxes and that of scores", diag));
+    RLX_TRY(rlx_shape_require_equal(graph, op, boxes->dims[1], scores->dims[2], "the count of boxes and that of scores", diag));
+    RLX_TRY(rlx_shape_require_equal(graph, op, boxes->dims[2], rlx_expr_const(graph->exprs, 4), "a box's extent and 4", diag));
+    dims[0] = rlx_expr_mul(graph->exprs, scores->dims[0], scores->dims[1]);
+    dims[1] = nms_keep(graph, op);
+    RLX_TRY(rlx_shape_set(graph, op, 0, RLX_I64, 2, dims, diag));
+    return op->n_out > 1 ? rlx_shape_set(graph, op, 1, RLX_I64, 1, dims, diag) : RLX_OK;
+}
+
+rlx_status_t rlx_shape_op_nms_rows(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag)
+{
+    rlx_expr_t dims[2] = {RLX_EXPR_NONE, rlx_expr_const(graph->exprs, 3)};
+
+    RLX_TRY(rlx_shape_need_rank(op, 0, 2, 2, diag));
+    RLX_TRY(rlx_shape_need_rank(op, 1, 1, 1, diag));
+    RLX_TRY(rlx_shape_need_rank(op, 3, 3, 3, diag));
+    RLX_TRY(rlx_shape_int(graph, op, 2, &dims[0], diag));
+    return rlx_shape_set(graph, op, 0, RLX_I64, 2, dims, diag);
 }

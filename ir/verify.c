@@ -2,7 +2,7 @@
  *
  * Rules: ops form one doubly linked list; every operand is an input, a constant or the output of an earlier op; every output has one
  * producer; use counts and names are right; attributes are declared and of their type; dtypes, ranks, extents, elements and constants
- * agree. A broken rule is RLX_E_IR_INVALID with op, operand and rule. ir/verify_shape.c repeats the shape rules. */
+ * agree; bodies obey the same rules. A broken rule is RLX_E_IR_INVALID with op, operand and rule. ir/verify_shape.c repeats the shape rules. */
 #include "ir/verify.h"
 
 #include "ir/schedule.h"
@@ -190,6 +190,9 @@ static rlx_status_t check_op(verifier_t *v, const rlx_op_t *op)
     RLX_TRY(check_operands(v, op));
     RLX_TRY(check_attrs(v, op));
     RLX_TRY(check_outputs(v, op));
+    for (int i = 0; i < op->n_bodies; i++)
+        if (rlx_graph_verify(op->bodies[i], v->diag) != RLX_OK)
+            return rlx_diag_at(v->diag, "body %d of %s", i, op->source);
     return rlx_verify_op_shape(v->graph, op, v->diag);
 }
 
@@ -236,6 +239,14 @@ static rlx_status_t check_results(verifier_t *v)
         if (!belongs(v->graph, value) || !v->defined[value->id] || !value->is_output)
             return rlx_verify_fail(NULL, v->diag, "graph output %d is not defined or not marked as such", i);
         v->uses[value->id]++;
+    }
+    for (int i = 0; i < v->graph->n_symbols; i++) {
+        const rlx_symbol_t *symbol = &v->graph->symbols[i];
+        if (!symbol->holds)
+            continue;
+        if (!belongs(v->graph, symbol->value) || !v->defined[symbol->value->id] || !symbol->value->observed)
+            return rlx_verify_fail(NULL, v->diag, "symbol '%s' comes from a value that is not there", symbol->name);
+        v->uses[symbol->value->id]++;
     }
     for (int i = 0; i < v->graph->n_values; i++) {
         const rlx_value_t *value = v->graph->values[i];

@@ -51,4 +51,37 @@ typedef struct rlx_tensor_scatter_params {
     int64_t batch, mid, seq, update_seq, inner_bytes, circular;
 } rlx_tensor_scatter_params_t;
 
+/* count_non_zero: out [1] i64, how many of x's `count` elements are not zero (NaN is not). in: x. One tile. */
+typedef struct rlx_count_non_zero_params {
+    int64_t count, dtype;
+} rlx_count_non_zero_params_t;
+
+/* non_zero: coordinates of the elements that are not zero, in row-major order: out [rank, found] i64. in: x, of extents `dims`, the first
+ * `rank` of 8. Elements past `found` are left out, columns past the last one are zero. One tile. */
+typedef struct rlx_non_zero_params {
+    int64_t dims[8];
+    int64_t rank, count, found, dtype;
+} rlx_non_zero_params_t;
+
+/* unique: x [outer, extent, inner] seen as `extent` slices; equal slices (by value; all NaN are equal) are one. out: first [extent] (by
+ * unique slice: least index), inverse [extent] (by slice: which unique one), counts [extent], found [1], all i64; first and counts are zero
+ * from found on. sorted: unique slices ascend, compared element by element; else they stand as they occur. in: x. scratch: 2 * extent words.
+ * One tile. */
+typedef struct rlx_unique_params {
+    int64_t outer, extent, inner, dtype, sorted;
+} rlx_unique_params_t;
+
+/* non_max_suppression: boxes [batch, boxes, 4] f32, scores [batch, classes, boxes] f32, most (i64, one; absent: 0), iou (f32, one; absent:
+ * 0), least score (f32, one; absent: none). out: selected [batch * classes, keep] i64, counts [batch * classes] i64. Boxes whose score is
+ * above the least one are taken by falling score, ties by index; one that overlaps a taken box by more than iou is dropped. At most
+ * min(most, keep) are taken. centre: boxes are x, y, width, height; else two corners y, x. scratch: `boxes` words. Tile: a batch and class. */
+typedef struct rlx_non_max_suppression_params {
+    int64_t batch, classes, boxes, keep, centre;
+} rlx_non_max_suppression_params_t;
+
+/* nms_rows: out [found, 3] i64: batch, class, box of every selected box, in order. in: selected, counts. One tile. */
+typedef struct rlx_nms_rows_params {
+    int64_t batch, classes, keep, found;
+} rlx_nms_rows_params_t;
+
 #endif

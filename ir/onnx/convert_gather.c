@@ -1,4 +1,4 @@
-/* Indexed movement: gathers, scatters, one-hot, and the operators whose extents depend on data. */
+/* Indexed movement: gathers, scatters, one-hot. */
 #include "ir/onnx/convert.h"
 
 #include <string.h>
@@ -58,16 +58,6 @@ void rlx_convert_one_hot(rlx_onnx_call_t *call)
     rlx_call_out(call, 0, result);
 }
 
-void rlx_convert_nms(rlx_onnx_call_t *call)
-{
-    int_attr_pass(call, 1, "center_point_box", 0);
-}
-
-void rlx_convert_compress(rlx_onnx_call_t *call)
-{
-    int_attr_pass(call, 1, "axis", INT32_MAX);
-}
-
 static const char *reduction_take(rlx_onnx_call_t *call)
 {
     static const char *const known[] = {"none", "add", "mul", "min", "max"};
@@ -106,15 +96,6 @@ void rlx_convert_tensor_scatter(rlx_onnx_call_t *call)
     rlx_call_set_int(call, op, "axis", rlx_call_int(call, "axis", -2));
     rlx_call_set_string(call, op, "mode", mode);
     rlx_call_out(call, 0, rlx_call_end(call, op));
-}
-
-void rlx_convert_unique(rlx_onnx_call_t *call)
-{
-    rlx_op_t *op = rlx_call_begin_results(call, RLX_OP_unique, 1, call->in, 4);
-
-    rlx_call_set_int(call, op, "axis", rlx_call_int(call, "axis", INT32_MAX));
-    rlx_call_set_int(call, op, "sorted", rlx_call_int(call, "sorted", 1));
-    rlx_call_end_results(call, op);
 }
 
 /* ai.onnx.ml: picks columns of the last axis; a vector counts as one row. */

@@ -65,7 +65,8 @@ static bool axes_take(rlx_onnx_call_t *call, int rank, int *out_n, rlx_expr_t *o
     return rlx_call_ok(call);
 }
 
-/* Without axes: every extent that is 1. An open extent could be 1 in one request and not in the next. */
+/* Without axes: every extent that is 1. An open extent could be 1 in one request and not in the next, and then the rank would be another: it
+ * is kept, and a request where it is 1 is refused. */
 static void ones_find(rlx_onnx_call_t *call, const rlx_value_t *x, int *out_n, rlx_expr_t *on)
 {
     int64_t extent;
@@ -73,9 +74,13 @@ static void ones_find(rlx_onnx_call_t *call, const rlx_value_t *x, int *out_n, r
     *out_n = 0;
     for (int i = 0; i < x->rank; i++) {
         if (!rlx_expr_is_const(call->graph->exprs, x->dims[i], &extent)) {
-            rlx_call_fail(call, RLX_E_SHAPE_UNKNOWN,
-                          "Squeeze without axes on '%s', whose axis %d is open: the rank would depend on the request", x->name, i);
-            return;
+            rlx_expr_t one = rlx_expr_eq(call->graph->exprs, x->dims[i], rlx_call_expr(call, 1));
+
+            rlx_call_check(call, rlx_expr_eq(call->graph->exprs, one, rlx_call_expr(call, 0)),
+                           rlx_graph_printf(call->graph, "%s: Squeeze without axes meets an open extent that is 1 (axis %d): the rank would depend "
+                                                         "on the request", call->source, i));
+            on[i] = rlx_call_expr(call, 0);
+            continue;
         }
         on[i] = rlx_call_expr(call, extent == 1);
         *out_n += extent == 1;

@@ -54,6 +54,7 @@ static void attrs_check(rlx_onnx_call_t *call, const rlx_onnx_function_t *functi
 void rlx_onnx_function_call(rlx_onnx_call_t *call, const rlx_onnx_function_t *function)
 {
     rlx_onnx_scope_t scope = {.place = "",
+                              .body = call->scope->body,
                               .call = call,
                               .function = function,
                               .opsets = function->opsets,

@@ -88,13 +88,15 @@ static rlx_status_t graph_make(rlx_onnx_import_t *import, rlx_onnx_scope_t *scop
     return outputs_make(import, scope);
 }
 
-static rlx_status_t bytes_import(rlx_onnx_bytes_t bytes, int dir_fd, const char *file, rlx_graph_t **out_graph, rlx_diag_t *diag)
+/* One attempt: `choices` says which branch the Ifs take that are decided at import; `out_choices` how many there were. */
+static rlx_status_t bytes_import_once(rlx_onnx_bytes_t bytes, int dir_fd, const char *file, unsigned choices, int *out_choices,
+                                      rlx_graph_t **out_graph, rlx_diag_t *diag)
 {
-    rlx_diag_t own = {0};
     rlx_onnx_model_t model;
     rlx_onnx_import_t import = {.graph = rlx_graph_create("model"),
                                 .model = &model,
-                                .diag = diag != NULL ? diag : &own,
+                                .diag = diag,
+                                .choices = choices,
                                 .file = file,
                                 .dir_fd = dir_fd,
                                 .const_budget = RLX_ONNX_CONST_BYTES_MAX,
@@ -108,6 +110,7 @@ static rlx_status_t bytes_import(rlx_onnx_bytes_t bytes, int dir_fd, const char 
     }
     rlx_onnx_names_fini(&scope.names);
     rlx_onnx_names_fini(&import.functions);
+    *out_choices = import.n_choices;
     if (status != RLX_OK) {
         rlx_diag_at(import.diag, "%s", file);
         rlx_graph_destroy(import.graph);
@@ -115,6 +118,24 @@ static rlx_status_t bytes_import(rlx_onnx_bytes_t bytes, int dir_fd, const char 
     }
     *out_graph = import.graph;
     return RLX_OK;
+}
+
+/* Where branches of an If differ in rank, the model makes sense with one of them only: tried in turn (convert_if.c). */
+static rlx_status_t bytes_import(rlx_onnx_bytes_t bytes, int dir_fd, const char *file, rlx_graph_t **out_graph, rlx_diag_t *diag)
+{
+    rlx_diag_t first = {0}, other = {0};
+    int n_choices = 0, ignored;
+    rlx_status_t status = bytes_import_once(bytes, dir_fd, file, 0, &n_choices, out_graph, &first);
+
+    for (unsigned choices = 1; status != RLX_OK && choices < 1u << n_choices; choices++) {
+        other = (rlx_diag_t){0};
+        status = bytes_import_once(bytes, dir_fd, file, choices, &ignored, out_graph, &other);
+    }
+    if (status == RLX_OK)
+        return RLX_OK;
+    if (diag != NULL)
+        *diag = first;
+    return first.status;
 }
 
 rlx_status_t rlx_onnx_import(const void *data, size_t bytes, const char *base_dir, rlx_graph_t **out_graph, rlx_diag_t *diag)

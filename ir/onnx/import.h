@@ -10,11 +10,13 @@
 #include "ir/onnx/names.h"
 
 #define RLX_ONNX_CALL_DEPTH_MAX 64
+#define RLX_ONNX_CHOICES_MAX 4
 
 /* Names of one graph, function body or branch. */
 typedef struct rlx_onnx_scope {
     const struct rlx_onnx_scope *parent; /* a branch of If sees its surroundings; NULL at the top and in functions */
     const char *place;                /* "" or the branch, for messages */
+    struct rlx_onnx_body *body;       /* the graph of its own that it is in (ir/onnx/body.h); NULL in the model's graph */
     rlx_onnx_names_t names;           /* rlx_value_t, or the import's `absent` for an optional function input that was not given */
     const struct rlx_onnx_call *call; /* the function call whose body this is in; NULL outside functions */
     const rlx_onnx_function_t *function;
@@ -33,6 +35,9 @@ typedef struct rlx_onnx_import {
     int64_t n_made; /* numbers intermediate values */
     rlx_onnx_names_t functions; /* "domain:name" -> rlx_onnx_function_t */
     rlx_value_t absent;
+    unsigned choices;           /* bit i: branch of the i-th If that is decided at import (convert_if.c) */
+    int n_choices;
+    const char *choice_source[RLX_ONNX_CHOICES_MAX];
 } rlx_onnx_import_t;
 
 typedef struct rlx_onnx_call {
@@ -65,8 +70,8 @@ typedef struct rlx_onnx_row {
 /* ir/onnx/table.c. NULL when unknown; `out_reason` then says why if the operator is known to be unsupported, else NULL. */
 const rlx_onnx_row_t *rlx_onnx_row_find(const char *domain, const char *op_type, const char **out_reason);
 
-/* ir/onnx/node.c: a name in a scope or those around it; NULL when not defined. Defining fails (false) on a name that is visible already.
- */
+/* ir/onnx/node.c: a name in a scope or those around it; NULL when not defined. A body captures what it finds around itself. Defining fails
+ * (false) on a name that is visible already. */
 rlx_value_t *rlx_onnx_scope_get(const rlx_onnx_scope_t *scope, const char *name);
 bool rlx_onnx_scope_add(rlx_onnx_scope_t *scope, const char *name, rlx_value_t *value);
 /* Converts a body's nodes in order. */

@@ -1,6 +1,6 @@
 /* Converts the nodes of a body in order: operands by name, counts, the operator's converter, attributes that nobody read, results by name.
  * A name is defined once; a name that is used before it is defined is refused, which also refuses cycles. */
-#include "ir/onnx/import.h"
+#include "ir/onnx/body.h"
 
 #include <string.h>
 
@@ -8,16 +8,28 @@
 
 rlx_value_t *rlx_onnx_scope_get(const rlx_onnx_scope_t *scope, const char *name)
 {
-    rlx_value_t *value = NULL;
+    struct rlx_onnx_body *body = scope->body;
 
-    for (; scope != NULL && value == NULL; scope = scope->parent)
-        value = rlx_onnx_names_get(&scope->names, name);
-    return value;
+    for (; scope != NULL && scope->body == body; scope = scope->parent) {
+        rlx_value_t *value = rlx_onnx_names_get(&scope->names, name);
+
+        if (value != NULL)
+            return value;
+    }
+    return scope != NULL ? rlx_onnx_body_capture(body, scope, name) : NULL;
+}
+
+static bool scope_has(const rlx_onnx_scope_t *scope, const char *name)
+{
+    for (; scope != NULL; scope = scope->parent)
+        if (rlx_onnx_names_get(&scope->names, name) != NULL)
+            return true;
+    return false;
 }
 
 bool rlx_onnx_scope_add(rlx_onnx_scope_t *scope, const char *name, rlx_value_t *value)
 {
-    return rlx_onnx_scope_get(scope, name) == NULL && rlx_onnx_names_add(&scope->names, name, value);
+    return !scope_has(scope, name) && rlx_onnx_names_add(&scope->names, name, value);
 }
 
 static rlx_status_t opset_find(rlx_onnx_call_t *call)

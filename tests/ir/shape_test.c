@@ -223,14 +223,27 @@ static void narrow_results_that_wrap_are_dropped(void **state)
     assert_int_equal(sum->elements[0], RLX_EXPR_NONE);
 }
 
-static void data_dependent_extents_are_refused(void **state)
+static void an_extent_that_depends_on_data_is_a_symbol_of_what_computes_it(void **state)
+{
+    rlx_value_t *mask = input(g, "mask", RLX_BOOL, 1, DIMS(4), NULL), *count = INFER(g, count_non_zero, mask);
+    rlx_value_t *found = INFER(g, non_zero, mask, count);
+    const rlx_expr_node_t *extent = rlx_expr_node(g->exprs, found->dims[1]);
+
+    (void)state;
+    assert_int_equal(extent->op, RLX_EXPR_SYMBOL);
+    assert_int_equal(g->n_symbols, 1); /* the mask itself stays data */
+    assert_ptr_equal(g->symbols[extent->value].value, count);
+    assert_int_equal(g->symbols[extent->value].min, 0);
+    assert_true(count->observed);
+    assert_int_equal(count->n_uses, 2); /* the op's and the symbol's */
+}
+
+static void data_that_cannot_be_followed_decides_no_shape(void **state)
 {
     rlx_value_t *x = input(g, "x", RLX_F32, 1, DIMS(4), NULL), *mask = input(g, "mask", RLX_BOOL, 1, DIMS(4), NULL);
 
     (void)state;
     assert_int_equal(infer_code(g, OP(g, non_zero, x)), RLX_E_SHAPE_UNKNOWN);
-    assert_int_equal(infer_code(g, OP(g, compress, x, mask)), RLX_E_SHAPE_UNKNOWN);
-    assert_int_equal(infer_code(g, OP(g, unique, x)), RLX_E_SHAPE_UNKNOWN);
     assert_int_equal(
         infer_code(g, OP(g, reshape, x, INFER(g, where, mask, I64S(g, 1, 1, 1, 1), input(g, "y", RLX_I64, 2, DIMS(400, 4), NULL)))),
         RLX_E_SHAPE_UNKNOWN);
@@ -264,7 +277,8 @@ int main(void)
         T(flatten_by_shape_arithmetic_is_proven), T(window_partition_keeps_counts), T(reshape_copies_infers_and_refuses),
         T(reshape_by_input_data), T(runtime_slices_follow_python), T(constant_slices_clamp), T(broadcasting_of_open_extents),
         T(expand_by_where_of_equal), T(integer_arithmetic_folds), T(movement_carries_elements), T(narrow_results_that_wrap_are_dropped),
-        T(data_dependent_extents_are_refused), T(types_are_checked), T(large_and_deep_shapes_are_limits),
+        T(an_extent_that_depends_on_data_is_a_symbol_of_what_computes_it),
+        T(data_that_cannot_be_followed_decides_no_shape), T(types_are_checked), T(large_and_deep_shapes_are_limits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
