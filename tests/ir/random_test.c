@@ -106,7 +106,7 @@ static rlx_op_t *random_op(rlx_graph_t *g, rlx_value_t **pool, int n_pool)
 
     do
         kind = (rlx_op_kind_t)(1 + pick(RLX_OP_COUNT - 1));
-    while (kind == RLX_OP_fused || kind == RLX_OP_store_elements || kind == RLX_OP_reorder);
+    while (kind == RLX_OP_fused || kind == RLX_OP_attention || kind == RLX_OP_store_elements || kind == RLX_OP_reorder);
     info = rlx_op_info(kind);
     n_in = info->min_in + (int)pick((uint64_t)(info->max_in - info->min_in > 3 ? 4 : info->max_in - info->min_in + 1));
     n_out = info->max_out > 1 ? 1 + (int)pick(info->max_out > 4 ? 4 : (uint64_t)info->max_out) : 1;
