@@ -1,7 +1,8 @@
 /* Symbolic integers: extents and elements of shape tensors.
  *
  * An expression is an index into a pool that only grows; equal expressions have equal indices (hash-consed, simplified on creation), so
- * `a == b` proves equality. Constant arithmetic is checked: overflow gives RLX_EXPR_ERROR, which spreads. Owner: the graph. One thread. */
+ * `a == b` proves equality. Indices are given in order of creation and reach the bundle, and C leaves the order of a call's arguments open:
+ * at most one argument of a call may create an expression that is no constant. Constant arithmetic is checked: overflow gives RLX_EXPR_ERROR, which spreads. Owner: the graph. One thread. */
 #ifndef RLX_IR_EXPR_H
 #define RLX_IR_EXPR_H
 

@@ -96,7 +96,8 @@ static rlx_status_t lower_channels(rlx_builder_t *builder, const rlx_op_t *op, c
     rlx_exprs_t *e = graph->exprs;
     rlx_step_t *step = rlx_step_begin(builder, op, RLX_K_channels_c16, RLX_WORDS(rlx_channels_c16_params_t));
     rlx_expr_t lanes = num(graph, 16);
-    rlx_expr_t blocks = rlx_expr_sub(e, rlx_expr_ceildiv(e, rlx_expr_add(e, to, count), lanes), rlx_expr_floordiv(e, to, lanes));
+    rlx_expr_t before = rlx_expr_floordiv(e, to, lanes);
+    rlx_expr_t blocks = rlx_expr_sub(e, rlx_expr_ceildiv(e, rlx_expr_add(e, to, count), lanes), before);
 
     rlx_step_in(step, in);
     rlx_step_out(step, out);

@@ -151,7 +151,7 @@ rlx_status_t rlx_strided_lower(rlx_builder_t *builder, const rlx_op_t *op, rlx_s
     rlx_exprs_t *e = graph->exprs;
     rlx_step_t *step = rlx_step_begin(builder, op, RLX_K_strided_copy, RLX_WORDS(rlx_strided_copy_params_t));
     int64_t bytes = (int64_t)rlx_dtype_size(in->dtype), chunk;
-    rlx_expr_t size = num(graph, bytes), rows = num(graph, 1), inner = num(graph, 1), grain;
+    rlx_expr_t size = num(graph, bytes), rows = num(graph, 1), inner = num(graph, 1), grain, tiles;
     bool is_plane;
 
     is_plane = arrange_axes(builder, s, in, out);
@@ -175,6 +175,7 @@ rlx_status_t rlx_strided_lower(rlx_builder_t *builder, const rlx_op_t *op, rlx_s
     rlx_step_param(step, RLX_WORD(rlx_strided_copy_params_t, bytes), size);
     rlx_step_param(step, RLX_WORD(rlx_strided_copy_params_t, grain), grain);
     rlx_step_param_const(step, RLX_WORD(rlx_strided_copy_params_t, chunk), chunk);
-    return rlx_step_end(step, rlx_expr_mul(e, rlx_expr_ceildiv(e, rows, grain), rlx_expr_ceildiv(e, inner, num(graph, chunk))),
-                        RLX_EXPR_NONE, RLX_EXPR_NONE, diag);
+    tiles = rlx_expr_ceildiv(e, rows, grain);
+    tiles = rlx_expr_mul(e, tiles, rlx_expr_ceildiv(e, inner, num(graph, chunk)));
+    return rlx_step_end(step, tiles, RLX_EXPR_NONE, RLX_EXPR_NONE, diag);
 }

@@ -193,7 +193,8 @@ static void keep_aspect(rlx_graph_t *graph, const rlx_value_t *x, const int *axe
     bottom = rlx_expr_max(e, bottom, num(graph, 1));
     for (int i = 0; i < g->n_axes; i++) {
         rlx_expr_t doubled = rlx_expr_mul(e, rlx_expr_mul(e, num(graph, 2), top), x->dims[axes[i]]);
-        g->out[axes[i]] = rlx_expr_floordiv(e, rlx_expr_add(e, doubled, bottom), rlx_expr_mul(e, num(graph, 2), bottom));
+        doubled = rlx_expr_add(e, doubled, bottom);
+        g->out[axes[i]] = rlx_expr_floordiv(e, doubled, rlx_expr_mul(e, num(graph, 2), bottom));
         g->num[axes[i]] = top;
         g->den[axes[i]] = bottom;
     }
@@ -206,7 +207,8 @@ static rlx_expr_t symbolic_taps(rlx_graph_t *graph, const rlx_resize_geometry_t 
 
     if (g->mode == RLX_RESIZE_NEAREST || !g->antialias)
         return num(graph, taps_of(g, 1));
-    rlx_expr_t half = rlx_expr_ceildiv(e, rlx_expr_mul(e, num(graph, reach), g->den[d]), rlx_expr_max(e, num(graph, 1), g->num[d]));
+    rlx_expr_t half = rlx_expr_mul(e, num(graph, reach), g->den[d]);
+    half = rlx_expr_ceildiv(e, half, rlx_expr_max(e, num(graph, 1), g->num[d]));
     return rlx_expr_mul(e, num(graph, 2), rlx_expr_max(e, num(graph, reach), half));
 }
 

@@ -171,7 +171,8 @@ static rlx_status_t unpool_dims(rlx_graph_t *graph, const rlx_op_t *op, rlx_expr
     for (int i = 0; i < g.rank; ++i) {
         rlx_expr_t grown = rlx_expr_mul(e, rlx_expr_sub(e, g.in[i], num(graph, 1)), num(graph, g.stride[i]));
 
-        grown = rlx_expr_sub(e, rlx_expr_add(e, grown, num(graph, g.kernel[i])), rlx_expr_add(e, g.pad[i], g.pad_end[i]));
+        grown = rlx_expr_add(e, grown, num(graph, g.kernel[i]));
+        grown = rlx_expr_sub(e, grown, rlx_expr_add(e, g.pad[i], g.pad_end[i]));
         out_dims[i + 2] = grown;
         RLX_TRY(rlx_shape_require(graph, op, rlx_expr_lt(e, num(graph, -1), grown), "pads are larger than the output", diag));
     }

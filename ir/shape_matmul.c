@@ -55,13 +55,15 @@ static rlx_status_t shape_det(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag
     return rlx_shape_set(graph, op, 0, x->dtype, x->rank - 2, x->dims, diag);
 }
 
-/* As the product at its end had it. */
+/* As the product at its end had it. The operator exists only where a pass has fused one. */
 static rlx_status_t shape_attention(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag)
 {
     const rlx_schedule_t *sched = op->sched;
     rlx_expr_t dims[RLX_RANK_MAX];
     rlx_matmul_views_t v;
 
+    if (sched == NULL || sched->attention == NULL)
+        return rlx_shape_fail(diag, op, RLX_E_ONNX_OPERATOR, "it has no products: the compiler makes it of them, no model names it");
     RLX_TRY(rlx_matmul_views(graph, sched->attention->context, &v, diag));
     for (int i = 0; i < v.rank; i++)
         dims[i] = v.dims[v.perm_out[i]];

@@ -33,7 +33,8 @@ static void blocks_choose(rlx_graph_t *graph, rlx_expr_t total, int64_t capacity
 {
     rlx_exprs_t *e = graph->exprs;
     rlx_expr_t wanted = rlx_expr_min(e, num(graph, pieces), rlx_expr_ceildiv(e, total, num(graph, PATCHES_LEAST)));
-    rlx_expr_t blocks = rlx_expr_max(e, rlx_expr_ceildiv(e, total, num(graph, capacity)), rlx_expr_max(e, num(graph, 1), wanted));
+    rlx_expr_t blocks = rlx_expr_max(e, num(graph, 1), wanted);
+    blocks = rlx_expr_max(e, rlx_expr_ceildiv(e, total, num(graph, capacity)), blocks);
 
     b->patches = rlx_expr_max(e, num(graph, 1), rlx_expr_ceildiv(e, total, blocks));
     b->blocks = rlx_expr_ceildiv(e, total, b->patches);
