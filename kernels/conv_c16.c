@@ -41,7 +41,7 @@ static void segment_run(const conv_work_t *work, conv_tile_t *tile, int64_t nb, 
             tile->prefetch = index < 4 ? next + index * lines : tile->w;
             tile->prefetch_lines = index < 4;
             rlx_conv_tile_run(n, nb, tile);
-            for (int64_t j = 0; j < nb && last; j++)
+            for (int64_t j = 0; j < conv_tile_lines(nb) && last; j++)
                 conv_finish_rest(work->finish, tile->y + j * tile->y_block, n * 16);
             q += n * 16;
             at += n;
@@ -61,7 +61,7 @@ static void blocks_run(const conv_work_t *work, int64_t block, int64_t nb)
                         .y_pixel = 16, .y_block = plane, .lo = work->finish->lo, .hi = work->finish->hi};
     float start[16 * CONV_TILE_BLOCKS];
 
-    for (int64_t i = 0; i < 16 * nb; i++)
+    for (int64_t i = 0; i < 16 * conv_tile_lines(nb); i++)
         start[i] = work->bias != NULL ? work->bias[block * 16 + i] : 0;
     for (int64_t c = 0; c < blocks; c += step) {
         int last = c + step >= blocks;
@@ -72,7 +72,7 @@ static void blocks_run(const conv_work_t *work, int64_t block, int64_t nb)
         tile.x = work->source.x + c * work->source.block_step;
         tile.w = w + c * taps * 256;
         tile.start = c == 0 ? start : NULL;
-        segment_run(work, &tile, nb, last ? w + nb * work->w_block : tile.w + step * taps * 256, work->y + block * plane, last);
+        segment_run(work, &tile, nb, last ? w + conv_tile_lines(nb) * work->w_block : tile.w + step * taps * 256, work->y + block * plane, last);
     }
 }
 
@@ -119,7 +119,9 @@ RLX_KERNEL_ENTRY(conv_c16)
         work.w = (const float *)args->in[1].base + g * group_blocks * work.w_block;
         work.bias = args->in[2].base != NULL ? (const float *)args->in[2].base + g * group_blocks * 16 : NULL;
         work.y = (float *)args->out[0].base + (n * blocks_out + g * group_blocks) * out_plane + row * win->out[2] * 16;
-        for (int64_t block = range * p->blocks; block < end; block += CONV_TILE_BLOCKS)
-            blocks_run(&work, block, block + CONV_TILE_BLOCKS <= end ? CONV_TILE_BLOCKS : 1);
+        for (int64_t block = range * p->blocks, nb; block < end; block += conv_tile_lines(nb)) {
+            nb = conv_tile_blocks(p->group == 1 ? p->outputs - block * 16 : 16, end - block);
+            blocks_run(&work, block, nb);
+        }
     }
 }

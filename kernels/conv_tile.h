@@ -2,7 +2,7 @@
  *
  * Invariant: every output takes one fma per (input block, kernel cell, channel of the block), in that order, whatever the tile. A call is
  * one segment (kernels/segment.h) of the input blocks; totals rest in y between calls. Pixels lie 16 floats apart, so one
- * pointer serves all. 512-bit targets: up to 14 pixels x 32 channels or 28 x 16; others: up to 6 x 16. Body: conv_tile.c. */
+ * pointer serves all. 512-bit targets: up to 14 pixels x 32 channels, 28 x 16 or 28 x 8; others: up to 6 x 16 or 12 x 8. Body: conv_tile.c. */
 #ifndef RLX_KERNELS_CONV_TILE_H
 #define RLX_KERNELS_CONV_TILE_H
 
@@ -12,11 +12,14 @@
 #define CONV_TILE_BLOCKS 2
 #define CONV_TILE_PIXELS 14  /* with CONV_TILE_BLOCKS */
 #define CONV_TILE_PIXELS_1 28 /* with one block */
+#define CONV_TILE_PIXELS_HALF 28 /* with half a block */
 #else
 #define CONV_TILE_BLOCKS 1
 #define CONV_TILE_PIXELS 6
 #define CONV_TILE_PIXELS_1 6
+#define CONV_TILE_PIXELS_HALF 12
 #endif
+#define CONV_TILE_HALF 0 /* as a number of blocks: lanes 0 to 7 of one; the others become 0 */
 
 typedef struct conv_tile {
     const float *x;       /* first pixel, first input block */
@@ -44,13 +47,26 @@ typedef struct conv_tile {
     X(15, nb) X(16, nb) X(17, nb) X(18, nb) X(19, nb) X(20, nb) X(21, nb)        \
     X(22, nb) X(23, nb) X(24, nb) X(25, nb) X(26, nb) X(27, nb) X(28, nb)
 
-/* Runs `n` pixels x `nb` blocks: 1 <= nb <= CONV_TILE_BLOCKS, n up to CONV_TILE_PIXELS, or CONV_TILE_PIXELS_1 for one block. */
+/* Runs `n` pixels x `nb` blocks: 1 <= nb <= CONV_TILE_BLOCKS or CONV_TILE_HALF, n up to CONV_TILE_PIXELS, CONV_TILE_PIXELS_1 for one
+ * block, CONV_TILE_PIXELS_HALF for half a one. */
 void rlx_conv_tile_run(int64_t n, int64_t nb, const conv_tile_t *tile);
+
+/* Output blocks that a tile of `nb` touches. */
+static inline int64_t conv_tile_lines(int64_t nb) { return nb == CONV_TILE_HALF ? 1 : nb; }
+
+/* How many of the `blocks` output blocks that are left go together; `outputs` are left, counted up to 16 or more. Outputs that fill at most
+ * half a block are computed so. */
+static inline int64_t conv_tile_blocks(int64_t outputs, int64_t blocks)
+{
+    if (outputs <= 8)
+        return CONV_TILE_HALF;
+    return blocks < CONV_TILE_BLOCKS || (outputs > 16 && outputs <= 16 * (CONV_TILE_BLOCKS - 1) + 8) ? 1 : CONV_TILE_BLOCKS;
+}
 
 /* A run of `pixels` is cut into this many tiles, as even as possible: no tile is left with a few pixels. */
 static inline int64_t conv_tile_count(int64_t pixels, int64_t nb)
 {
-    int64_t most = nb == 1 ? CONV_TILE_PIXELS_1 : CONV_TILE_PIXELS;
+    int64_t most = nb == CONV_TILE_HALF ? CONV_TILE_PIXELS_HALF : nb == 1 ? CONV_TILE_PIXELS_1 : CONV_TILE_PIXELS;
 
     return (pixels + most - 1) / most;
 }

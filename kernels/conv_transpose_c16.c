@@ -155,7 +155,7 @@ static void blocks_run(const transpose_work_t *work, int64_t nb, const float *w,
             pair_run(&pass, w, start, y);
             w += pass.tile.taps * work->channels * 16;
         }
-    for (int64_t j = 0; j < nb; j++)
+    for (int64_t j = 0; j < conv_tile_lines(nb); j++)
         rows_finish(work, y + j * pass.tile.y_block);
 }
 
@@ -182,10 +182,11 @@ RLX_KERNEL_ENTRY(conv_transpose_c16)
             rows_gather(&work, (const float *)args->in[0].base + (n * blocks_in + g * (work.channels / 16)) * win->in[1] * win->in[2] * 16,
                         (float *)(work.tap + (cells + 7) / 8 * 8));
         held = place;
-        for (int64_t block = range * p->blocks; block < end; block += CONV_TILE_BLOCKS) {
-            int64_t nb = block + CONV_TILE_BLOCKS <= end ? CONV_TILE_BLOCKS : 1, at = g * group_blocks + block;
+        for (int64_t block = range * p->blocks, nb; block < end; block += conv_tile_lines(nb)) {
+            int64_t at = g * group_blocks + block;
 
-            for (int64_t i = 0; i < 16 * nb; i++)
+            nb = conv_tile_blocks(p->group == 1 ? p->outputs - block * 16 : 16, end - block);
+            for (int64_t i = 0; i < 16 * conv_tile_lines(nb); i++)
                 start[i] = args->in[2].base != NULL ? ((const float *)args->in[2].base)[at * 16 + i] : 0;
             blocks_run(&work, nb, (const float *)args->in[1].base + at * w_block, w_block, start,
                        (float *)args->out[0].base + (n * blocks_out + at) * win->out[1] * win->out[2] * 16);
