@@ -52,6 +52,7 @@ static rlx_status_t canonicalise(rlx_graph_t *graph, rlx_diag_t *diag)
     RLX_TRY(rlx_pass_canonicalise(graph, diag));
     RLX_TRY(fold(graph, diag));
     RLX_TRY(rlx_pass_canonicalise(graph, diag));
+    RLX_TRY(rlx_pass_subpixel(graph, diag));
     RLX_TRY(canonicalise_bodies(graph, diag));
     return rlx_pass_outputs(graph, diag);
 }

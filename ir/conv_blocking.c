@@ -114,7 +114,8 @@ rlx_conv_blocking_t rlx_conv_blocking_direct(rlx_graph_t *graph, const rlx_conv_
     return b;
 }
 
-rlx_conv_blocking_t rlx_conv_blocking_first(rlx_graph_t *graph, const rlx_conv_geometry_t *g, int64_t channels)
+/* Row blocks of an image gathered into planes of `bytes`, at least `pieces` of them. */
+static rlx_conv_blocking_t blocking_planar(rlx_graph_t *graph, const rlx_conv_geometry_t *g, int64_t channels, int64_t bytes, int64_t pieces)
 {
     rlx_exprs_t *e = graph->exprs;
     int64_t phases = least(g->stride[0], reach(g, 0) + 1), variants = least(g->stride[1], reach(g, 1) + 1),
@@ -123,8 +124,21 @@ rlx_conv_blocking_t rlx_conv_blocking_first(rlx_graph_t *graph, const rlx_conv_g
     rlx_expr_t row_bytes = rlx_expr_mul(e, num(graph, channels * phases * variants * 4), columns);
     rlx_conv_blocking_t b = {.range = 1, .ranges = 1};
 
-    rows_choose(graph, g->out[0], row_bytes, FIRST_BYTES, halo, g->out[0], &b);
+    rows_choose(graph, g->out[0], row_bytes, bytes, halo, rlx_expr_ceildiv(graph->exprs, g->out[0], num(graph, pieces)), &b);
     b.scratch = scratch_bytes(graph, g->kernel[0] * g->kernel[1] * channels, row_bytes, b.rows, halo);
+    return b;
+}
+
+rlx_conv_blocking_t rlx_conv_blocking_first(rlx_graph_t *graph, const rlx_conv_geometry_t *g, int64_t channels)
+{
+    return blocking_planar(graph, g, channels, FIRST_BYTES, 1);
+}
+
+rlx_conv_blocking_t rlx_conv_blocking_few(rlx_graph_t *graph, const rlx_conv_geometry_t *g, int64_t channels)
+{
+    rlx_conv_blocking_t b = blocking_planar(graph, g, channels, CACHE_BYTES, PIECES / 2);
+
+    b.scratch = rlx_expr_add(graph->exprs, b.scratch, num(graph, 64));
     return b;
 }
 

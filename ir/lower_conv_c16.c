@@ -11,6 +11,8 @@
 #include "ir/shape_common.h"
 
 #define FIRST_CHANNELS_MAX 4
+#define FEW_OUTPUTS_MAX 4
+#define FEW_PIXELS_MIN 256
 #define STRIDE_MAX 64         /* of conv_transpose: its remainder pairs are tables */
 #define KERNEL_CELLS_MAX 4096
 
@@ -50,6 +52,16 @@ static bool strides_are_small(const rlx_op_t *op)
     return rlx_op_ints_at(op, "strides", 0, 1) <= STRIDE_MAX && rlx_op_ints_at(op, "strides", 1, 1) <= STRIDE_MAX;
 }
 
+/* So few outputs that pixels had better fill the lanes; not on a handful of pixels, and a 1x1 kernel does not earn the change of layout. */
+static bool is_few(const rlx_graph_t *graph, const rlx_op_t *op, const conv_shape_t *s)
+{
+    rlx_expr_t count = rlx_value_count(graph, op->out[0]);
+    int64_t outputs;
+
+    return s->group == 1 && s->outputs <= FEW_OUTPUTS_MAX && s->kernel[0] * s->kernel[1] >= 4 &&
+           (!rlx_expr_is_const(graph->exprs, count, &outputs) || outputs >= FEW_PIXELS_MIN * s->outputs);
+}
+
 rlx_conv_form_t rlx_conv_form(const rlx_graph_t *graph, const rlx_op_t *op)
 {
     conv_shape_t s;
@@ -66,6 +78,8 @@ rlx_conv_form_t rlx_conv_form(const rlx_graph_t *graph, const rlx_op_t *op)
         return blocks && strides_are_small(op) ? RLX_CONV_TRANSPOSE : RLX_CONV_PLAIN;
     if (s.group > 1 && s.group == s.channels && s.group == s.outputs)
         return RLX_CONV_DEPTHWISE;
+    if (is_few(graph, op, &s))
+        return RLX_CONV_FEW;
     if (s.group == 1 && s.channels <= FIRST_CHANNELS_MAX)
         return s.outputs > FIRST_CHANNELS_MAX ? RLX_CONV_FIRST : RLX_CONV_PLAIN;
     return blocks ? RLX_CONV_DIRECT : RLX_CONV_GROUP;
@@ -82,7 +96,7 @@ bool rlx_conv_wants_c16(const rlx_graph_t *graph, const rlx_op_t *op, bool *out_
         return false;
     form = rlx_conv_form(graph, op);
     *out_input_row_major = form == RLX_CONV_FIRST;
-    return form != RLX_CONV_PLAIN;
+    return form != RLX_CONV_PLAIN && form != RLX_CONV_FEW;
 }
 
 static rlx_layout_t layout_of(rlx_conv_form_t form)
@@ -228,7 +242,7 @@ rlx_status_t rlx_conv_lower_c16(rlx_builder_t *builder, const rlx_op_t *op, rlx_
     rlx_expr_t tiles;
     const rlx_value_t *x = op->in[0];
 
-    if (form == RLX_CONV_PLAIN || !shape_read(graph, op, &s))
+    if (form == RLX_CONV_PLAIN || form == RLX_CONV_FEW || !shape_read(graph, op, &s))
         return rlx_shape_fail(diag, op, RLX_E_INTERNAL, "blocked layout on a convolution without a blocked kernel");
     if (form == RLX_CONV_WINOGRAD)
         return rlx_winograd_lower_c16(builder, op, diag);

@@ -166,24 +166,45 @@ static rlx_status_t lower_split(rlx_builder_t *builder, const rlx_op_t *op, rlx_
     return RLX_OK;
 }
 
+/* Trailing axes that are not padded, seen as one with the axis before them: rows get long. Only padding by a value can be seen so. Returns
+ * the rank that is left; `dims`, `in_dims` and `begins` hold the axes. */
+static int pad_merge(rlx_graph_t *graph, int rank, rlx_expr_t *dims, rlx_expr_t *in_dims, rlx_expr_t *begins)
+{
+    rlx_exprs_t *e = graph->exprs;
+
+    while (rank > 1 && dims[rank - 1] == in_dims[rank - 1] && rlx_expr_is(e, begins[rank - 1], 0)) {
+        begins[rank - 2] = rlx_expr_mul(e, begins[rank - 2], dims[rank - 1]);
+        dims[rank - 2] = rlx_expr_mul(e, dims[rank - 2], dims[rank - 1]);
+        in_dims[rank - 2] = rlx_expr_mul(e, in_dims[rank - 2], in_dims[rank - 1]);
+        --rank;
+    }
+    return rank;
+}
+
 static rlx_status_t pad_step(rlx_builder_t *builder, const rlx_op_t *op, const rlx_expr_t *begins, const rlx_value_t *value, int mode, rlx_diag_t *diag)
 {
     rlx_graph_t *graph = rlx_builder_graph(builder);
     rlx_exprs_t *e = graph->exprs;
     const rlx_value_t *x = op->in[0], *out = op->out[0];
     rlx_step_t *step = rlx_step_begin(builder, op, RLX_K_pad, RLX_WORDS(rlx_pad_params_t));
-    rlx_expr_t row = num(graph, bytes_of(out)), grain, rows = num(graph, 1);
+    rlx_expr_t row = num(graph, bytes_of(out)), grain, rows = num(graph, 1), dims[RLX_RANK_MAX], in_dims[RLX_RANK_MAX], begin[RLX_RANK_MAX];
+    int rank = out->rank;
 
+    memcpy(dims, out->dims, sizeof dims);
+    memcpy(in_dims, x->dims, sizeof in_dims);
+    memcpy(begin, begins, (size_t)rank * sizeof *begin);
+    if (mode == RLX_PAD_CONSTANT)
+        rank = pad_merge(graph, rank, dims, in_dims, begin);
     rlx_step_in(step, x);
     rlx_step_in(step, value);
     rlx_step_out(step, out);
     for (int i = 0; i < RLX_RANK_MAX; ++i) {
-        int axis = i - (RLX_RANK_MAX - out->rank);
-        rlx_expr_t dim = axis < 0 ? num(graph, 1) : out->dims[axis];
+        int axis = i - (RLX_RANK_MAX - rank);
+        rlx_expr_t dim = axis < 0 ? num(graph, 1) : dims[axis];
 
         rlx_step_param(step, RLX_WORD(rlx_pad_params_t, dims) + i, dim);
-        rlx_step_param(step, RLX_WORD(rlx_pad_params_t, in_dims) + i, axis < 0 ? num(graph, 1) : x->dims[axis]);
-        rlx_step_param(step, RLX_WORD(rlx_pad_params_t, begin) + i, axis < 0 ? num(graph, 0) : begins[axis]);
+        rlx_step_param(step, RLX_WORD(rlx_pad_params_t, in_dims) + i, axis < 0 ? num(graph, 1) : in_dims[axis]);
+        rlx_step_param(step, RLX_WORD(rlx_pad_params_t, begin) + i, axis < 0 ? num(graph, 0) : begin[axis]);
         if (i + 1 < RLX_RANK_MAX)
             rows = rlx_expr_mul(e, rows, dim);
         else

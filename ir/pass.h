@@ -16,6 +16,9 @@ rlx_status_t rlx_pass_canonicalise(rlx_graph_t *graph, rlx_diag_t *diag);
 rlx_status_t rlx_pass_algorithm(rlx_graph_t *graph, rlx_diag_t *diag);
 /* To be called before extents are bound: remembers which maps are open in the model itself. */
 void rlx_conv_mark_open(rlx_graph_t *graph);
+/* Transposed convolutions without overlap, to a few outputs, as 1x1 convolutions and depth_to_space. Biases must have been folded before;
+ * part of the canonical form, runs last. ir/canonicalise_subpixel.c */
+rlx_status_t rlx_pass_subpixel(rlx_graph_t *graph, rlx_diag_t *diag);
 /* Folds transposes into the products around them. ir/fuse_transpose.c */
 rlx_status_t rlx_pass_fuse_transpose(rlx_graph_t *graph, rlx_diag_t *diag);
 /* Scores, what is done to them, softmax and context of attention into one op. ir/fuse_attention.c */

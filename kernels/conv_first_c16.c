@@ -5,7 +5,7 @@
  * by the stride lie together, so that neighbouring outputs read neighbouring floats. `step[k]` is the offset of the k-th factor.
  * Weights: RLX_LAYOUT_CONV_16O. */
 #include "kernels/conv_finish.h"
-#include "kernels/conv_gather.h"
+#include "kernels/conv_planar.h"
 
 #ifdef __AVX512F__
 #define FIRST_BLOCKS 2
@@ -91,73 +91,6 @@ static void tile_call(int64_t n, int64_t nb, const first_tile_t *t)
 #endif
 }
 
-/* to[i] = x[first + i * step], +0 outside [0, width). */
-static void planar_row(float *restrict to, const float *restrict x, int64_t first, int64_t step, int64_t columns, int64_t width)
-{
-    int64_t lo, hi;
-
-    rlx_window_range(first, step, x != NULL ? width : 0, columns, &lo, &hi);
-    for (int64_t i = 0; i < lo; i++)
-        to[i] = 0;
-    if (step == 1)
-        for (int64_t i = lo; i < hi; i++)
-            to[i] = x[first + i];
-    else
-        for (int64_t i = lo; i < hi; i++)
-            to[i] = x[first + i * step];
-    for (int64_t i = hi; i < columns; i++)
-        to[i] = 0;
-}
-
-/* Both column remainders by a stride of 2 in one pass: even[i] = x[first + 2 * i], odd[i] = x[first + 2 * i + 1], +0 outside. */
-static void planar_pair(float *restrict even, float *restrict odd, const float *restrict x, int64_t first, int64_t columns, int64_t width)
-{
-    int64_t lo, hi, i, beyond;
-
-    rlx_window_range(first, 2, x != NULL && width > 1 ? width - 1 : 0, columns, &lo, &hi); /* both inside */
-    planar_row(even, x, first, 2, lo, width);
-    planar_row(odd, x, first + 1, 2, lo, width);
-    for (i = lo; i + 16 <= hi; i += 16) {
-        vec16_t a = vec16_load(x + first + 2 * i), b = vec16_load(x + first + 2 * i + 16);
-
-        vec16_store(even + i, __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30));
-        vec16_store(odd + i, __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31));
-    }
-    beyond = columns - i;
-    planar_row(even + i, x, first + 2 * i, 2, beyond, width);
-    planar_row(odd + i, x, first + 2 * i + 1, 2, beyond, width);
-}
-
-/* Planes [channel][row phase][column phase][row][column] of the input rows of the output rows from `row` on, and the steps through them. */
-static void planes_gather(const rlx_conv_c16_params_t *p, const float *x, int64_t row, const conv_gather_shape_t *s, int64_t *step,
-                          float *to)
-{
-    const rlx_conv_window_t *w = &p->window;
-    int64_t channel_step = s->phases * s->variants * s->rows * s->columns, k = 0;
-
-    for (int64_t kh = 0; kh < w->kernel[1]; kh++)
-        for (int64_t kw = 0; kw < w->kernel[2]; kw++) {
-            int64_t h = kh * w->dilation[1], v = kw * w->dilation[2];
-            int64_t plane = h % w->stride[1] * s->variants + v % w->stride[2];
-
-            for (int64_t c = 0; c < p->channels; c++)
-                step[k++] = c * channel_step + (plane * s->rows + h / w->stride[1]) * s->columns + v / w->stride[2];
-        }
-    for (int64_t c = 0; c < p->channels; c++, x += w->in[1] * w->in[2])
-        for (int64_t phase = 0; phase < s->phases; phase++, to += s->variants * s->rows * s->columns)
-            for (int64_t r = 0; r < s->rows; r++) {
-                int64_t ih = (row + r) * w->stride[1] + phase - w->pad[1], variant_step = s->rows * s->columns;
-                const float *from = rlx_window_inside(w, 1, ih) ? x + ih * w->in[2] : NULL;
-                float *row_to = to + r * s->columns;
-
-                if (w->stride[2] == 2 && s->variants == 2)
-                    planar_pair(row_to, row_to + variant_step, from, -w->pad[2], s->columns, w->in[2]);
-                else
-                    for (int64_t variant = 0; variant < s->variants; variant++)
-                        planar_row(row_to + variant * variant_step, from, variant - w->pad[2], w->stride[2], s->columns, w->in[2]);
-            }
-}
-
 RLX_KERNEL_ENTRY(conv_first_c16)
 {
     const rlx_conv_c16_params_t *p = (const rlx_conv_c16_params_t *)args->param;
@@ -174,7 +107,7 @@ RLX_KERNEL_ENTRY(conv_first_c16)
         conv_gather_shape_t shape = conv_gather_shape_rows(win, rows);
         first_tile_t t = {.step = step, .steps = steps, .w_step = steps * 16, .y_block = plane, .finish = &finish};
 
-        planes_gather(p, (const float *)args->in[0].base + n * p->channels * win->in[1] * win->in[2], row, &shape, step, planes);
+        conv_planar_gather(win, p->channels, (const float *)args->in[0].base + n * p->channels * win->in[1] * win->in[2], row, &shape, step, planes);
         for (int64_t block = 0; block < blocks; block += FIRST_BLOCKS) {
             int64_t nb = block + FIRST_BLOCKS <= blocks ? FIRST_BLOCKS : 1;
 

@@ -25,6 +25,13 @@ static int64_t source_index(int64_t mode, int64_t at, int64_t extent)
 
 static void fill(char *to, int64_t n, const void *value, int64_t bytes)
 {
+    if (bytes == 4) {
+        uint32_t element = *(const uint32_t *)value;
+
+        for (int64_t i = 0; i < n; ++i)
+            ((uint32_t *)(void *)to)[i] = element;
+        return;
+    }
     for (int64_t i = 0; i < n; ++i)
         rlx_copy_bytes(to + i * bytes, value, bytes);
 }
@@ -46,6 +53,13 @@ static void pad_row(const rlx_pad_params_t *p, char *to, const char *from, const
         if (i == inner && inner_end > inner) {
             __builtin_memcpy(to + i * bytes, from + (i - begin) * bytes, (size_t)((inner_end - inner) * bytes));
             i = inner_end - 1;
+            continue;
+        }
+        if (p->mode == RLX_PAD_CONSTANT) { /* the cells before or after the input */
+            int64_t stop = i < inner && inner_end > inner ? inner : n;
+
+            fill(to + i * bytes, stop - i, value, bytes);
+            i = stop - 1;
             continue;
         }
         source = source_index(p->mode, i - begin, extent);

@@ -83,6 +83,16 @@ typedef struct rlx_conv_group_c16_params {
     rlx_epilogue_params_t epilogue;
 } rlx_conv_group_c16_params_t;
 
+/* conv_few. f32, depth 1, group 1, 1 to 4 outputs. In: x, w [k][outputs] with k in the order of the chain, bias or absent, the epilogue's
+ * tensors. Out: y. Row-major. Tiles: batch * row blocks. Scratch: 8 bytes per k (a multiple of 64 in all), the gathered planes of a row
+ * block (kernels/conv_planar.h), 64 bytes that are read and mean nothing. */
+typedef struct rlx_conv_few_params {
+    int64_t batch, channels, outputs;
+    rlx_conv_window_t window;
+    int64_t rows;
+    rlx_epilogue_params_t epilogue;
+} rlx_conv_few_params_t;
+
 /* conv_gather_c16. f32, depth 1. In: x (C16). Out: the input of each image and group gathered for all output rows (kernels/conv_gather.h).
  * Tiles: batch * group * input blocks of the group * row_tiles, where row_tiles is the gathered rows of one block. */
 typedef struct rlx_conv_gather_c16_params {

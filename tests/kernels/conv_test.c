@@ -4,6 +4,7 @@
 #include "tests/kernels/kernel_under_test.h"
 
 #include "ir/builder.h"
+#include "ir/conv_operands.h"
 #include "ir/dispatch.h"
 #include "ir/layout_support.h"
 #include "ir/schedule.h"
@@ -213,6 +214,23 @@ static void blocked_expect(const conv_case_t *t, const char *build, const float 
     }
 }
 
+/* The fast kernel works on row-major tensors. */
+static void planar_check(const conv_case_t *t, rlx_graph_t *graph, rlx_op_t *op, const float *expected, int64_t count)
+{
+    for (int i = 0; i < n_builds; i++) {
+        float *y = kernel_floats(count + 16);
+
+        memset(y, 0x77, (size_t)(count + 16) * 4);
+        case_run(&builds[i], graph, op, 2, t->x, t->residual, y);
+        for (int64_t k = 0; k < count; k++)
+            if (memcmp(&y[k], &expected[k], 4) != 0)
+                fail_msg("%s: %s: output %ld is %a, expected %a", builds[i].name, case_text(t), (long)k, (double)y[k], (double)expected[k]);
+        for (int k = 0; k < 64; k++)
+            assert_int_equal(((unsigned char *)(y + count))[k], 0x77);
+        free(y);
+    }
+}
+
 static void case_check(conv_case_t *t)
 {
     rlx_graph_t *graph = rlx_graph_create("case");
@@ -238,7 +256,12 @@ static void case_check(conv_case_t *t)
         epilogue_add(graph, op, t->n_steps);
     case_run(&builds[0], graph, op, 1, t->x, t->residual, expected);
 
-    assert_true(rlx_conv_wants_c16(graph, op, &row_major));
+    blocked_residual = blocked = NULL;
+    if (!rlx_conv_wants_c16(graph, op, &row_major)) {
+        assert_int_equal(rlx_conv_form(graph, op), RLX_CONV_FEW);
+        planar_check(t, graph, op, expected, count);
+        goto done;
+    }
     op->in[0]->layout = row_major ? RLX_LAYOUT_ROW_MAJOR : RLX_LAYOUT_C16;
     op->out[0]->layout = RLX_LAYOUT_C16;
     blocked_residual = block(t->residual, out[0], out[1], cells);
@@ -254,6 +277,7 @@ static void case_check(conv_case_t *t)
             assert_int_equal(((unsigned char *)(y + floats))[k], 0x77);
         free(y);
     }
+done:
     free(blocked);
     free(blocked_residual);
     free(t->residual);
@@ -326,6 +350,23 @@ static void first_layer_has_the_bits_of_plain(void **state)
                          .bias = kernel_random(2), .n_steps = (int)kernel_random(4)};
 
         spatial_pick(&t, 7, 4);
+        case_check(&t);
+    }
+}
+
+static void few_outputs_have_the_bits_of_plain(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 60; round++) {
+        conv_case_t t = {.kind = RLX_OP_conv, .c = 1 + kernel_random(round % 3 ? 20 : 70), .o = 1 + kernel_random(4), .group = 1,
+                         .bias = kernel_random(2), .n_steps = (int)kernel_random(4)};
+
+        spatial_pick(&t, 6, 3);
+        t.rank = 2;
+        for (int i = 0; i < 2; i++) {
+            t.kernel[i] = 2 + kernel_random(4);
+            t.in[i] = (t.kernel[i] - 1) * t.dilation[i] + 1 + t.stride[i] * (i == 0 ? 12 + kernel_random(20) : 22 + kernel_random(150));
+        }
         case_check(&t);
     }
 }
@@ -420,6 +461,7 @@ int main(void)
         cmocka_unit_test(direct_has_the_bits_of_plain),
         cmocka_unit_test(winograd_has_the_bits_of_plain),
         cmocka_unit_test(first_layer_has_the_bits_of_plain),
+        cmocka_unit_test(few_outputs_have_the_bits_of_plain),
         cmocka_unit_test(depthwise_has_the_bits_of_plain),
         cmocka_unit_test(transpose_has_the_bits_of_plain),
         cmocka_unit_test(groups_of_any_size_have_the_bits_of_plain),
