@@ -116,8 +116,8 @@ VEC16_INLINE void conv_tile_half_run(int n, const conv_tile_t *t)
             const float *q = x + t->tap[k];
 
             VEC16_NO_UNROLL for (int i = 0; i < 16; i += 4, q += 4, w += 64) {
-                __builtin_prefetch(prefetch, 0, 2);
-                prefetch += t->prefetch_step;
+                VEC16_NO_UNROLL for (int64_t l = 0; l < t->prefetch_lines; l++, prefetch += 16)
+                    __builtin_prefetch(prefetch, 0, 2);
                 VEC16_UNROLL for (int c = 0; c < 4; c++)
                     half_channel(n, acc, q + c, w + c * 16);
             }
