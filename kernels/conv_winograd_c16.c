@@ -75,13 +75,30 @@ typedef struct patch_out {
     float lo, hi;
 } patch_out_t;
 
+/* Row `i` of a patch: bias, epilogue, store. */
+VEC16_INLINE void row_finish(const int m, const patch_out_t *out, int i, vec16_t *t, vec16_t bias)
+{
+    float *y = out->y + i * out->row_step;
+
+    VEC16_UNROLL for (int j = 0; j < m; j++)
+        t[j] += bias;
+    if (out->residual != NULL)
+        VEC16_UNROLL for (int j = 0; j < m; j++)
+            if (j < out->columns)
+                t[j] += vec16_load(out->residual + i * out->row_step + j * 16);
+    if (out->clamp)
+        VEC16_UNROLL for (int j = 0; j < m; j++)
+            t[j] = conv_finish_clamp(t[j], out->lo, out->hi);
+    VEC16_UNROLL for (int j = 0; j < m; j++)
+        if (j < out->columns)
+            vec16_store(y + j * 16, t[j]);
+}
+
 /* The outputs of one patch: taps tap_step floats apart. */
-VEC16_INLINE void patch_finish(const int m, const float *taps, int64_t tap_step, vec16_t bias, const patch_out_t *out)
+VEC16_INLINE void patch_finish(const int m, const float *taps, int64_t tap_step, const float *bias, const patch_out_t *out)
 {
     const int side = m + 2;
     vec16_t rows[4][WINOGRAD_SIDE_MAX];
-    float *y = out->y;
-    const float *residual = out->residual;
 
     VEC16_NO_UNROLL for (int j = 0; j < side; j++, taps += tap_step) {
         vec16_t p[WINOGRAD_SIDE_MAX], t[4];
@@ -92,36 +109,50 @@ VEC16_INLINE void patch_finish(const int m, const float *taps, int64_t tap_step,
         VEC16_UNROLL for (int i = 0; i < m; i++)
             rows[i][j] = t[i];
     }
-    VEC16_NO_UNROLL for (int i = 0; i < out->rows; i++, y += out->row_step) {
+    VEC16_NO_UNROLL for (int i = 0; i < out->rows; i++) {
         vec16_t t[4];
 
         winograd_output_16(m, rows[i], t);
-        VEC16_UNROLL for (int j = 0; j < m; j++)
-            t[j] += bias;
-        if (residual != NULL) {
-            VEC16_UNROLL for (int j = 0; j < m; j++)
-                if (j < out->columns)
-                    t[j] += vec16_load(residual + j * 16);
-            residual += out->row_step;
-        }
-        if (out->clamp)
-            VEC16_UNROLL for (int j = 0; j < m; j++)
-                t[j] = conv_finish_clamp(t[j], out->lo, out->hi);
-        VEC16_UNROLL for (int j = 0; j < m; j++)
-            if (j < out->columns)
-                vec16_store(y + j * 16, t[j]);
+        row_finish(m, out, i, t, vec16_load(bias));
     }
 }
 
 static __attribute__((noinline)) void patch_finish_2(const float *taps, int64_t tap_step, const float *bias, const patch_out_t *out)
 {
-    patch_finish(2, taps, tap_step, vec16_load(bias), out);
+    patch_finish(2, taps, tap_step, bias, out);
 }
 
+#ifdef __AVX512F__
+/* F(4,3) without a trip to memory in between: what the rows share stays in registers. */
 static __attribute__((noinline)) void patch_finish_4(const float *taps, int64_t tap_step, const float *bias, const patch_out_t *out)
 {
-    patch_finish(4, taps, tap_step, vec16_load(bias), out);
+    vec16_t s[6], d[6];
+
+    VEC16_UNROLL for (int j = 0; j < 6; j++) {
+        vec16_t p1 = vec16_load(taps + (6 + j) * tap_step), p2 = vec16_load(taps + (12 + j) * tap_step);
+
+        s[j] = p1 + p2;
+        d[j] = p1 - p2;
+    }
+    VEC16_UNROLL for (int i = 0; i < 4; i++) {
+        vec16_t p[6], t[4];
+
+        if (i == out->rows)
+            break;
+        VEC16_UNROLL for (int j = 0; j < 6; j++)
+            p[j] = winograd_output_of_16(i, vec16_load(taps + ((i == 3 ? 30 : 0) + j) * tap_step), s[j], d[j],
+                                         vec16_load(taps + (18 + j) * tap_step), vec16_load(taps + (24 + j) * tap_step));
+        winograd_output_16(4, p, t);
+        row_finish(4, out, i, t, vec16_load(bias));
+        VEC16_FENCE();
+    }
 }
+#else
+static __attribute__((noinline)) void patch_finish_4(const float *taps, int64_t tap_step, const float *bias, const patch_out_t *out)
+{
+    patch_finish(4, taps, tap_step, bias, out);
+}
+#endif
 
 /* The outputs of a run of patches of output block `block`, whose taps begin at `taps`. */
 static void run_finish(const winograd_work_t *work, const winograd_run_t *run, int64_t block, const float *taps, const float *bias)

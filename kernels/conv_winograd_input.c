@@ -30,10 +30,34 @@ static __attribute__((noinline)) void patch_transform_2(const float *x, int64_t 
     patch_transform(2, x, row_step, v, tap_step);
 }
 
+#ifdef __AVX512F__
+/* F(4,3) without a trip to memory in between: what the rows share stays in registers, row by row leaves. Stores are what bounds it. */
+static __attribute__((noinline)) void patch_transform_4(const float *x, int64_t row_step, float *v, int64_t tap_step)
+{
+    vec16_t a[6], b[6];
+
+    VEC16_UNROLL for (int j = 0; j < 6; j++) {
+        a[j] = vec16_load(x + 4 * row_step + j * 16) - vec16_load(x + 2 * row_step + j * 16);
+        b[j] = vec16_load(x + 3 * row_step + j * 16) - vec16_load(x + row_step + j * 16);
+    }
+    VEC16_UNROLL for (int i = 0; i < 6; i++, v += 6 * tap_step) {
+        const float *first = x + winograd_cells[i][0] * row_step, *second = x + winograd_cells[i][1] * row_step;
+        vec16_t d[6], t[6];
+
+        VEC16_UNROLL for (int j = 0; j < 6; j++)
+            d[j] = winograd_input_tap_16(i, vec16_load(first + j * 16), vec16_load(second + j * 16), a[j], b[j]);
+        winograd_input_16(4, d, t);
+        VEC16_UNROLL for (int j = 0; j < 6; j++)
+            vec16_store(v + j * tap_step, t[j]);
+        VEC16_FENCE();
+    }
+}
+#else
 static __attribute__((noinline)) void patch_transform_4(const float *x, int64_t row_step, float *v, int64_t tap_step)
 {
     patch_transform(4, x, row_step, v, tap_step);
 }
+#endif
 
 /* The patch whose first cell is (row, column), with zeros outside the map. */
 static void patch_copy(const rlx_conv_window_t *w, const float *plane, int64_t row, int64_t column, int64_t side, float *to)

@@ -17,6 +17,9 @@
 #define WINOGRAD_SEGMENT_BLOCKS (RLX_SEGMENT_K / 16) /* of input channels: a tap is a matrix product, and cut like one */
 #define WINOGRAD_GROUP 2 /* output-channel blocks that stand together in packed filters */
 
+/* The cells that winograd_input_tap takes. */
+static const int8_t winograd_cells[6][2] = {{0, 2}, {2, 3}, {2, 3}, {2, 3}, {2, 3}, {5, 3}};
+
 #define WINOGRAD_T float
 #define WINOGRAD(name) winograd_##name
 #define WINOGRAD_FMA(constant, a, b) __builtin_fmaf(constant, a, b)

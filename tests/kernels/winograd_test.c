@@ -224,7 +224,7 @@ static void it_is_a_convolution(void **state)
     }
 }
 
-/* Halves of small integers: every operation of F(2,3) is exact. */
+/* Quarters of small integers: every operation of F(2,3) is exact. */
 static void small_integers_are_exact_in_f23(void **state)
 {
     winograd_case_t t = {.m = 2, .n = 1, .c = 20, .o = 3, .in = {7, 6}, .pad = {1, 1}, .pad_end = {1, 1}, .bias = true};
