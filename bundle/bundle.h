@@ -103,7 +103,8 @@ typedef struct rlx_bundle_segment {
 } rlx_bundle_segment_t;
 const rlx_bundle_segment_t *rlx_bundle_segments(const rlx_bundle_t *bundle, int *out_count);
 
-/* bundle/isa.c: can this CPU and OS run code of `isa`? RLX_ISA in the environment narrows the choice to one ISA (tests). */
+/* bundle/isa.c: can this CPU and OS run code of `isa`? "x86-64-v4-vnni" is no image: it asks whether the forms for VNNI in the v4 image run.
+ * RLX_ISA in the environment narrows the choice to one ISA, without extensions (tests). */
 bool rlx_isa_runs(const char *isa);
 
 #endif

@@ -19,5 +19,7 @@ bool rlx_isa_runs(const char *isa)
         return false;
     if (strcmp(isa, "x86-64-v3") == 0)
         return v3;
+    if (strcmp(isa, "x86-64-v4-vnni") == 0)
+        return v4 && __builtin_cpu_supports("avx512vnni");
     return strcmp(isa, "x86-64-v4") == 0 && v4;
 }

@@ -6,6 +6,7 @@
 
 #include "base/cpus.h"
 #include "cli/cli.h"
+#include "exec/load.h"
 #include "kernels/reference.h"
 
 static int cpus_usable(void)
@@ -32,16 +33,14 @@ rlx_status_t rlx_session_kernels_parse(const char *text, rlx_session_options_t *
     return RLX_OK;
 }
 
-static void kernels_fill(const rlx_bundle_t *bundle, bool reference, rlx_kernel_table_t *table)
+static rlx_status_t kernels_fill(const rlx_bundle_t *bundle, bool reference, rlx_kernel_table_t *table, rlx_diag_t *diag)
 {
-    const rlx_bundle_image_t *code = reference ? NULL : rlx_bundle_code(bundle);
-
-    *table = (rlx_kernel_table_t){.target = code != NULL ? code->isa : "reference"};
-    for (int id = 1; code == NULL && id < RLX_K_END; id++)
+    if (!reference)
+        return rlx_kernel_table_load(bundle, table, diag);
+    *table = (rlx_kernel_table_t){.target = "reference"};
+    for (int id = 1; id < RLX_K_END; id++)
         table->entry[id] = rlx_reference_kernel((rlx_kernel_id_t)id);
-    for (uint32_t i = 0; code != NULL && i < code->n_entries; i++)
-        if (code->entries[i].kernel < RLX_K_END && code->entries[i].offset < code->bytes)
-            table->entry[code->entries[i].kernel] = (rlx_kernel_fn_t *)((uintptr_t)code->data + code->entries[i].offset);
+    return RLX_OK;
 }
 
 rlx_status_t rlx_session_open(const char *path, const rlx_session_options_t *options, rlx_session_t *out_session, rlx_diag_t *diag)
@@ -52,9 +51,10 @@ rlx_status_t rlx_session_open(const char *path, const rlx_session_options_t *opt
 
     RLX_TRY(rlx_bundle_open(path, options->reference ? RLX_BUNDLE_SKIP_CODE : 0, &session.bundle, diag));
     session.program = rlx_bundle_program(session.bundle);
-    kernels_fill(session.bundle, options->reference, &kernels);
+    status = kernels_fill(session.bundle, options->reference, &kernels, diag);
     session.isa = kernels.target;
-    status = rlx_model_create(session.program, rlx_bundle_constants(session.bundle, NULL), &kernels, &session.model, diag);
+    if (status == RLX_OK)
+        status = rlx_model_create(session.program, rlx_bundle_constants(session.bundle, NULL), &kernels, &session.model, diag);
     if (status == RLX_OK)
         status = rlx_team_create(session.n_threads, &session.team, diag);
     if (status != RLX_OK) {

@@ -5,6 +5,20 @@
 
 #include "exec/model.h"
 
+/* Kernels that have a form for a CPU with more than the image's ISA: same arguments, same bits. */
+static const struct {
+    rlx_kernel_id_t kernel, form;
+    const char *image, *isa;
+} extended_forms[] = {{RLX_K_qconv, RLX_K_qconv_vnni, "x86-64-v4", "x86-64-v4-vnni"}};
+
+static void table_extend(rlx_kernel_table_t *table)
+{
+    for (size_t i = 0; i < sizeof extended_forms / sizeof *extended_forms; i++)
+        if (table->entry[extended_forms[i].form] != NULL && strcmp(table->target, extended_forms[i].image) == 0 &&
+            rlx_isa_runs(extended_forms[i].isa))
+            table->entry[extended_forms[i].kernel] = table->entry[extended_forms[i].form];
+}
+
 rlx_status_t rlx_kernel_table_load(const rlx_bundle_t *bundle, rlx_kernel_table_t *out_table, rlx_diag_t *diag)
 {
     const rlx_bundle_image_t *image = rlx_bundle_code(bundle);
@@ -18,6 +32,7 @@ rlx_status_t rlx_kernel_table_load(const rlx_bundle_t *bundle, rlx_kernel_table_
 
         out_table->entry[image->entries[i].kernel] = (rlx_kernel_fn_t *)address;
     }
+    table_extend(out_table);
     return RLX_OK;
 }
 

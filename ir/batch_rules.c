@@ -382,6 +382,20 @@ static int recurrent(rlx_batch_t *batch, const rlx_op_t *op, int index)
     return first ? 0 : index == 0 ? 2 : 1;
 }
 
+/* Rows of x stay, nothing else has any. */
+static int first_operand(rlx_batch_t *batch, const rlx_op_t *op, int index)
+{
+    (void)index;
+    return rest_none(batch, op, 1) ? x_rows(batch, op) : MIXED;
+}
+
+static int quant_matmul(rlx_batch_t *batch, const rlx_op_t *op, int index)
+{
+    int rows = first_operand(batch, op, index);
+
+    return rows < op->in[0]->rank - 1 ? rows : MIXED;
+}
+
 static rule_t *const rules[RLX_OP_COUNT] = {
 #define X(id, attrs) [RLX_OP_##id] = elementwise,
     RLX_OPS_UNARY(X) RLX_OPS_BINARY(X) RLX_OPS_TERNARY(X)
@@ -401,7 +415,9 @@ static rule_t *const rules[RLX_OP_COUNT] = {
     [RLX_OP_max_pool] = max_pool, [RLX_OP_avg_pool] = first_axis, [RLX_OP_lp_pool] = first_axis, [RLX_OP_deform_conv] = deform_conv,
     [RLX_OP_col2im] = first_axis, [RLX_OP_matmul] = matmul, [RLX_OP_einsum] = einsum, [RLX_OP_det] = last_two, [RLX_OP_lstm] = recurrent,
     [RLX_OP_gru] = recurrent, [RLX_OP_rnn] = recurrent, [RLX_OP_resize] = resize, [RLX_OP_grid_sample] = all_first,
-    [RLX_OP_affine_grid] = affine_grid, [RLX_OP_dft] = along_operand, [RLX_OP_stft] = first_axis,
+    [RLX_OP_quantize] = first_operand, [RLX_OP_dequantize] = first_operand, [RLX_OP_qflip] = first_operand, [RLX_OP_qlookup] = first_operand,
+    [RLX_OP_qconv] = first_axis, [RLX_OP_qmatmul] = quant_matmul, [RLX_OP_qadd] = elementwise, [RLX_OP_qmul] = elementwise,
+    [RLX_OP_qavg_pool] = first_axis, [RLX_OP_affine_grid] = affine_grid, [RLX_OP_dft] = along_operand, [RLX_OP_stft] = first_axis,
 };
 
 int rlx_batch_rule(rlx_batch_t *batch, const rlx_op_t *op, int index)

@@ -48,6 +48,7 @@ static rlx_status_t canonicalise_bodies(rlx_graph_t *graph, rlx_diag_t *diag)
 
 static rlx_status_t canonicalise(rlx_graph_t *graph, rlx_diag_t *diag)
 {
+    RLX_TRY(rlx_pass_quantise(graph, diag));
     RLX_TRY(fold(graph, diag));
     RLX_TRY(rlx_pass_canonicalise(graph, diag));
     RLX_TRY(fold(graph, diag));

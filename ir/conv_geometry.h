@@ -22,6 +22,10 @@ rlx_conv_geometry_t rlx_conv_geometry_of(const rlx_graph_t *graph, const rlx_op_
 /* Fills a rlx_conv_window_t that starts at word `word`: leading axes of lower ranks are trivial. */
 void rlx_conv_geometry_params(const rlx_graph_t *graph, const rlx_conv_geometry_t *geometry, rlx_step_t *step, int word);
 
+/* ir/shape_conv.c: windows along spatial axis `axis`; a kernel larger than the padded input is refused or becomes a check. With `ceil_mode` a
+ * last partial window counts when it starts before the end padding. */
+rlx_status_t rlx_conv_window_count(rlx_graph_t *graph, const rlx_op_t *op, const rlx_conv_geometry_t *geometry, int axis, bool ceil_mode,
+                                   rlx_expr_t *out_count, rlx_diag_t *diag);
 /* ir/col2im.c */
 rlx_status_t rlx_col2im_shape(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag);
 rlx_status_t rlx_col2im_lower(rlx_builder_t *builder, const rlx_op_t *op, rlx_diag_t *diag);

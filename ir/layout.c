@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "ir/layout_support.h"
 #include "ir/pass.h"
+#include "ir/quant.h"
 
 typedef struct layouts {
     rlx_graph_t *graph;
@@ -19,6 +20,12 @@ typedef struct layouts {
 static bool blockable(const rlx_value_t *value)
 {
     return value != NULL && value->dtype == RLX_F32 && (value->rank == 3 || value->rank == 4);
+}
+
+/* Blocked bytes: what the quant family works on. */
+static bool blockable_bytes(const rlx_value_t *value)
+{
+    return value != NULL && value->dtype == RLX_U8 && (value->rank == 3 || value->rank == 4);
 }
 
 /* A constant [N,C,spatial...] in C16; lanes past C are zero. */
@@ -180,7 +187,7 @@ static bool concat_carries(const rlx_op_t *op)
 {
     int blocked = 0;
 
-    if (op->kind != RLX_OP_concat || !blockable(op->out[0]) || !is_channel_axis(op, op->out[0]))
+    if (op->kind != RLX_OP_concat || (!blockable(op->out[0]) && !blockable_bytes(op->out[0])) || !is_channel_axis(op, op->out[0]))
         return false;
     for (int i = 0; i < op->n_in; ++i)
         blocked += op->in[i]->layout == RLX_LAYOUT_C16;
@@ -189,7 +196,7 @@ static bool concat_carries(const rlx_op_t *op)
 
 static bool split_carries(const rlx_op_t *op)
 {
-    return op->kind == RLX_OP_split && blockable(op->in[0]) && op->in[0]->layout == RLX_LAYOUT_C16 && is_channel_axis(op, op->in[0]);
+    return op->kind == RLX_OP_split && (blockable(op->in[0]) || blockable_bytes(op->in[0])) && op->in[0]->layout == RLX_LAYOUT_C16 && is_channel_axis(op, op->in[0]);
 }
 
 /* A mean over exactly the spatial axes, kept. */
@@ -247,12 +254,57 @@ static bool lrn_carries(const rlx_op_t *op)
     return op->kind == RLX_OP_lrn && blockable(op->in[0]) && op->in[0]->layout == RLX_LAYOUT_C16 && rlx_op_int(op, "size") <= 16;
 }
 
+/* Element-wise ops of the quant family, and averages: blocked where an operand is. */
+static bool quant_carries(const rlx_op_t *op)
+{
+    bool blocked = false;
+
+    switch (op->kind) {
+    case RLX_OP_quantize:
+        return blockable(op->in[0]) && op->out[0]->dtype == RLX_U8 && op->in[0]->layout == RLX_LAYOUT_C16;
+    case RLX_OP_dequantize:
+        if (op->in[1]->rank == 1 && op->in[1]->dims[0] == op->in[0]->dims[1])
+            return false; /* a scale per channel */
+        __attribute__((fallthrough));
+    case RLX_OP_qlookup:
+    case RLX_OP_qavg_pool:
+        return blockable_bytes(op->in[0]) && op->in[0]->layout == RLX_LAYOUT_C16;
+    case RLX_OP_qadd:
+    case RLX_OP_qmul:
+        for (int i = 0; i < 2; ++i)
+            blocked |= op->in[i]->layout == RLX_LAYOUT_C16;
+        return blocked && blockable_bytes(op->in[0]) && blockable_bytes(op->in[1]);
+    default: return false;
+    }
+}
+
+static void visit_quant(layouts_t *l, rlx_op_t *op)
+{
+    int blocked = op->kind == RLX_OP_qadd || op->kind == RLX_OP_qmul ? 2 : 1;
+
+    for (int i = 0; i < blocked; ++i)
+        operand_as(l, op, i, RLX_LAYOUT_C16);
+    op->out[0]->layout = RLX_LAYOUT_C16;
+}
+
+static void visit_qconv(layouts_t *l, rlx_op_t *op)
+{
+    rlx_quant_form_t form = rlx_quant_form(l->graph, op);
+
+    operand_as(l, op, 0, form == RLX_QUANT_PLAIN || form == RLX_QUANT_FIRST ? RLX_LAYOUT_ROW_MAJOR : RLX_LAYOUT_C16);
+    op->out[0]->layout = form == RLX_QUANT_PLAIN ? RLX_LAYOUT_ROW_MAJOR : RLX_LAYOUT_C16;
+}
+
 static void visit(layouts_t *l, rlx_op_t *op)
 {
     bool input_row_major = false;
 
     if (rlx_conv_wants_c16(l->graph, op, &input_row_major) && (!is_pool(op) || pool_starts(l->graph, op))) {
         visit_conv(l, op, input_row_major);
+    } else if (op->kind == RLX_OP_qconv) {
+        visit_qconv(l, op);
+    } else if (quant_carries(op)) {
+        visit_quant(l, op);
     } else if (elementwise_carries(l, op)) {
         visit_elementwise(l, op);
     } else if (split_carries(op)) {

@@ -94,7 +94,8 @@ static rlx_status_t lower_channels(rlx_builder_t *builder, const rlx_op_t *op, c
 {
     rlx_graph_t *graph = rlx_builder_graph(builder);
     rlx_exprs_t *e = graph->exprs;
-    rlx_step_t *step = rlx_step_begin(builder, op, RLX_K_channels_c16, RLX_WORDS(rlx_channels_c16_params_t));
+    rlx_step_t *step = rlx_step_begin(builder, op, in->dtype == RLX_U8 ? RLX_K_qchannels_c16 : RLX_K_channels_c16,
+                                       RLX_WORDS(rlx_channels_c16_params_t));
     rlx_expr_t lanes = num(graph, 16);
     rlx_expr_t before = rlx_expr_floordiv(e, to, lanes);
     rlx_expr_t blocks = rlx_expr_sub(e, rlx_expr_ceildiv(e, rlx_expr_add(e, to, count), lanes), before);
@@ -310,9 +311,13 @@ static rlx_status_t lower_reorder(rlx_builder_t *builder, const rlx_op_t *op, rl
     rlx_graph_t *graph = rlx_builder_graph(builder);
     const rlx_value_t *x = op->in[0];
     bool to_blocks = op->out[0]->layout == RLX_LAYOUT_C16;
-    rlx_step_t *step = rlx_step_begin(builder, op, to_blocks ? RLX_K_to_c16 : RLX_K_from_c16, RLX_WORDS(rlx_to_c16_params_t));
+    rlx_kernel_id_t kernel = to_blocks ? RLX_K_to_c16 : RLX_K_from_c16;
     rlx_expr_t blocks = rlx_expr_ceildiv(graph->exprs, x->dims[1], num(graph, 16));
+    rlx_step_t *step;
 
+    if (x->dtype == RLX_U8)
+        kernel = to_blocks ? RLX_K_qto_c16 : RLX_K_qfrom_c16;
+    step = rlx_step_begin(builder, op, kernel, RLX_WORDS(rlx_to_c16_params_t));
     rlx_step_in(step, x);
     rlx_step_out(step, op->out[0]);
     rlx_step_param(step, RLX_WORD(rlx_to_c16_params_t, n), x->dims[0]);

@@ -158,4 +158,21 @@ RLX_OP(roi_align, sample, 3, 3, 1, 0, "mode:s=avg coord:s=half_pixel output_heig
 RLX_OP(max_roi_pool, sample, 2, 2, 1, 0, "pooled_shape:is spatial_scale:f=1", "")
 RLX_OP(dft, sample, 1, 3, 1, 0, "inverse:i=0 onesided:i=0", "x, dft_length?, axis?")
 RLX_OP(stft, sample, 2, 4, 1, 0, "onesided:i=1", "")
+
+/* Quantised arithmetic. Inside, activations are u8 with a zero point (x_point, a_point ...); i8 becomes u8 by qflip, point + 128.
+ *   bytes(v)  point + round(min(max(v, lo - point), hi - point)), round half to even; lo and hi (0 to 255) are saturation and what a clamp
+ *             (relu, clip) before a quantisation leaves of it. NaN becomes lo.
+ *   sum       of products, in i32 modulo 2^32: exact, in any order.
+ * qconv, qmatmul: sum = sums[o] + sum of (x - x_point) * w, padding counts as x_point; v = f32(sum) * s with s = scale[o], or
+ * scale[o] * factor. result 0: bytes(v). 1: v, or v + bias[o]. 2: sum. The operand `point` (a scalar u8 or i8; i8 counts + 128) takes
+ * x_point's place. Scales: x_scale * w_scale / y_scale, computed in that order in f32, when the graph is imported. */
+RLX_OP(quantize, quant, 2, 3, 1, 0, "to:t=u8", "x f32, scale, point? (u8 or i8): point + round(x / scale), saturated; NaN becomes the least")
+RLX_OP(dequantize, quant, 2, 3, 1, 0, "axis:i=1", "x, scale, point?: (f32(x) - f32(point)) * scale; scale and point are scalars or have axis' extent")
+RLX_OP(qflip, quant, 1, 1, 1, 0, "", "u8 to i8 or back: the top bit flips")
+RLX_OP(qconv, quant, 2, 7, 1, 0, "strides:is dilations:is group:i=1 result:i=0 x_point:i=0 x_max:i=255 lo:i=0 hi:i=255 point:i=0", "x u8, w i16 constant less its zero point, sums i32?, scale?, point?, factor?, bias?; pads as conv; x_max: x is known not to exceed it")
+RLX_OP(qmatmul, quant, 2, 7, 1, 0, "result:i=0 x_point:i=0 x_max:i=255 lo:i=0 hi:i=255 point:i=0", "x [..., K], w [N, K]; operands and attributes as qconv")
+RLX_OP(qadd, quant, 2, 2, 1, 0, "a_point:i=0 b_point:i=0 a_scale:f=1 b_scale:f=1 lo:i=0 hi:i=255 point:i=0", "u8 of one shape: bytes(fma(f32(b - b_point), b_scale, f32(a - a_point) * a_scale))")
+RLX_OP(qmul, quant, 2, 2, 1, 0, "a_point:i=0 b_point:i=0 a_scale:f=1 lo:i=0 hi:i=255 point:i=0", "u8; b has a's shape, or 1 for every spatial extent: bytes(f32((a - a_point) * (b - b_point)) * a_scale)")
+RLX_OP(qlookup, quant, 2, 2, 1, 0, "", "x u8, table u8[256] constant: any function of one quantised operand, computed by the compiler")
+RLX_OP(qavg_pool, quant, 1, 1, 1, 0, "kernel:is strides:is dilations:is ceil_mode:i=0 count_include_pad:i=0 global:i=0 x_point:i=0 scale:f=1 lo:i=0 hi:i=255 point:i=0", "bytes(f32(sum of x - x_point) * (scale / f32(cells))); global: one window over all spatial axes")
 #endif

@@ -10,6 +10,9 @@
 
 /* Replaces ops whose operands (or symbolic elements) are constants by their value. ir/fold.c */
 rlx_status_t rlx_pass_fold(rlx_graph_t *graph, rlx_diag_t *diag);
+/* Quantised arithmetic to the integer operators of the quant family. Runs before folding, which would turn weights into floats.
+ * ir/quantise.c */
+rlx_status_t rlx_pass_quantise(rlx_graph_t *graph, rlx_diag_t *diag);
 /* Rewrites to the canonical form: batch norms into convolutions, biases, known activations, layer norms. ir/canonicalise.c */
 rlx_status_t rlx_pass_canonicalise(rlx_graph_t *graph, rlx_diag_t *diag);
 /* Chooses the algorithm of every convolution, part of the canonical form. ir/conv_algorithm_pass.c */

@@ -30,8 +30,8 @@ static rlx_expr_t window_travel(rlx_graph_t *graph, const rlx_conv_geometry_t *g
 }
 
 /* Windows along axis i; with ceil mode a last partial window counts when it starts before the end padding. */
-static rlx_status_t window_count(rlx_graph_t *graph, const rlx_op_t *op, const rlx_conv_geometry_t *g, int i, bool ceil_mode,
-                                 rlx_expr_t *out, rlx_diag_t *diag)
+rlx_status_t rlx_conv_window_count(rlx_graph_t *graph, const rlx_op_t *op, const rlx_conv_geometry_t *g, int i, bool ceil_mode,
+                                   rlx_expr_t *out, rlx_diag_t *diag)
 {
     rlx_exprs_t *e = graph->exprs;
     rlx_expr_t travel = window_travel(graph, g, i), stride = num(graph, g->stride[i]), count, limit;
@@ -106,7 +106,7 @@ static rlx_status_t shape_conv(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *dia
     dims[0] = op->in[0]->dims[0];
     dims[1] = op->in[1]->dims[0];
     for (int i = 0; i < g.rank; ++i)
-        RLX_TRY(window_count(graph, op, &g, i, false, &dims[i + 2], diag));
+        RLX_TRY(rlx_conv_window_count(graph, op, &g, i, false, &dims[i + 2], diag));
     return rlx_shape_set(graph, op, 0, op->in[0]->dtype, g.rank + 2, dims, diag);
 }
 
@@ -152,7 +152,7 @@ static rlx_status_t shape_pool(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *dia
     dims[0] = op->in[0]->dims[0];
     dims[1] = op->in[0]->dims[1];
     for (int i = 0; i < g.rank; ++i)
-        RLX_TRY(window_count(graph, op, &g, i, rlx_op_int(op, "ceil_mode") != 0, &dims[i + 2], diag));
+        RLX_TRY(rlx_conv_window_count(graph, op, &g, i, rlx_op_int(op, "ceil_mode") != 0, &dims[i + 2], diag));
     RLX_TRY(rlx_shape_set(graph, op, 0, dtype, g.rank + 2, dims, diag));
     if (op->n_out > 1)
         RLX_TRY(rlx_shape_set(graph, op, 1, RLX_I64, g.rank + 2, dims, diag));
@@ -223,7 +223,7 @@ static rlx_status_t shape_deform_conv(rlx_graph_t *graph, rlx_op_t *op, rlx_diag
     dims[0] = op->in[0]->dims[0];
     dims[1] = op->in[1]->dims[0];
     for (int i = 0; i < 2; ++i)
-        RLX_TRY(window_count(graph, op, &g, i, false, &dims[i + 2], diag));
+        RLX_TRY(rlx_conv_window_count(graph, op, &g, i, false, &dims[i + 2], diag));
     cells = offset_group * g.kernel[0] * g.kernel[1];
     for (int index = 2; index <= 4; index += 2) { /* offset, mask */
         if (rlx_op_in(op, index) == NULL)

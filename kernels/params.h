@@ -12,5 +12,6 @@
 #include "kernels/params_matmul.h"
 #include "kernels/params_rnn.h"
 #include "kernels/params_sample.h"
+#include "kernels/params_quant.h"
 
 #endif

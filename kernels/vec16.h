@@ -23,6 +23,9 @@ typedef int32_t vec16_mask_t __attribute__((vector_size(64), aligned(4), may_ali
 /* No load moves across: keeps the compiler from trading registers for early loads. No instruction. */
 #define VEC16_FENCE() __asm__ volatile("" ::: "memory")
 
+/* The compiler no longer knows what `p` points to: what is loaded through it is loaded again. No instruction. */
+#define VEC16_HIDE(p) __asm__("" : "+r"(p))
+
 /* `v` is computed before the next fence, not after. */
 #ifdef __AVX512F__
 #define VEC16_SETTLE(v) __asm__ volatile("" : "+v"(v))

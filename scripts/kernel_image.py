@@ -22,6 +22,8 @@ COMMON = ("-O3 -std=gnu17 -ffp-contract=off -fno-math-errno -ffreestanding -fPIC
           "-fno-stack-protector -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-ident -fcf-protection=none -fno-common "
           "-Wall -Wextra -Werror -Wno-missing-prototypes -Wno-psabi -Wno-unknown-warning-option").split()
 ISA = {"v3": ["-march=x86-64-v3"], "v4": ["-march=x86-64-v4", "-mprefer-vector-width=512"]}
+# Sources that the executor calls only where the CPU has more than the image's ISA: by the end of their names.
+EXTENDED = {"v4": {"_vnni": ["-mavx512vnni"]}}
 
 LINKER_SCRIPT = """
 SECTIONS {
@@ -185,8 +187,13 @@ def build(options):
     os.makedirs(objects, exist_ok=True)
     kernels = kernel_list(options)
     sources = sorted(set(options.sources)) + [os.path.join(HERE, "../kernels/image_memory.c")]
+
+    def compile_source(source):
+        extra = [flag for end, more in EXTENDED.get(options.isa, {}).items() if source.endswith(f"{end}.c") for flag in more]
+        return compile_one(source, options, flags + extra, objects)
+
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        compiled = list(pool.map(lambda source: compile_one(source, options, flags, objects), sources))
+        compiled = list(pool.map(compile_source, sources))
     script = os.path.join(cache, "image.ld")
     elf_path = os.path.join(cache, "image.elf")
     write(script, LINKER_SCRIPT.encode())

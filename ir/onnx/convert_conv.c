@@ -5,19 +5,24 @@
 
 #include "ir/onnx/convert.h"
 
-rlx_value_t *rlx_call_conv(rlx_onnx_call_t *call, rlx_value_t *const *in, int n_in)
+rlx_op_t *rlx_call_conv_begin(rlx_onnx_call_t *call, rlx_op_kind_t kind, rlx_value_t *const *in, int n_in)
 {
     rlx_onnx_window_t window;
     rlx_op_t *op;
 
     if (!rlx_window_read(call, in[0], in[1], &window))
         return NULL;
-    op = rlx_call_begin(call, RLX_OP_conv, n_in, in, 1);
+    op = rlx_call_begin(call, kind, n_in, in, 1);
     rlx_call_set_ints(call, op, "strides", window.strides, window.n);
     rlx_call_set_ints(call, op, "dilations", window.dilations, window.n);
     rlx_call_set_int(call, op, "group", rlx_call_int(call, "group", 1));
     rlx_window_pads(call, in[0], &window, op);
-    return rlx_call_end(call, op);
+    return op;
+}
+
+rlx_value_t *rlx_call_conv(rlx_onnx_call_t *call, rlx_value_t *const *in, int n_in)
+{
+    return rlx_call_end(call, rlx_call_conv_begin(call, RLX_OP_conv, in, n_in));
 }
 
 void rlx_convert_conv(rlx_onnx_call_t *call)

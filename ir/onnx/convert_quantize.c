@@ -1,6 +1,6 @@
-/* Quantised operators, spelled out in the arithmetic that defines them: integers exactly (i32 sums, or f64 where a convolution needs
- * them), round half to even, then the zero point, then saturation. */
-#include "ir/onnx/convert.h"
+/* QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear. One f32 scale and bytes are ops of the quant family; everything else is spelled
+ * out in the arithmetic that defines it: divide, round half to even, the zero point, saturation. */
+#include "ir/onnx/quantize.h"
 
 #include <math.h>
 
@@ -30,7 +30,7 @@ static rlx_value_t *block_repeat(rlx_onnx_call_t *call, rlx_value_t *p, const rl
 }
 
 /* Scale or zero point in a shape that broadcasts against x: per tensor, per axis, or per block. */
-static rlx_value_t *parameter(rlx_onnx_call_t *call, rlx_value_t *p, const rlx_value_t *x, int64_t axis64, int64_t block)
+rlx_value_t *rlx_call_quant_parameter(rlx_onnx_call_t *call, rlx_value_t *p, const rlx_value_t *x, int64_t axis64, int64_t block)
 {
     rlx_expr_t dims[RLX_RANK_MAX];
     int axis;
@@ -51,7 +51,7 @@ static rlx_value_t *parameter(rlx_onnx_call_t *call, rlx_value_t *p, const rlx_v
 }
 
 /* round(x) + zero point, saturated to `dtype`. x is f32. */
-static rlx_value_t *saturated(rlx_onnx_call_t *call, rlx_value_t *x, rlx_value_t *zero_point, rlx_dtype_t dtype)
+rlx_value_t *rlx_call_saturate(rlx_onnx_call_t *call, rlx_value_t *x, rlx_value_t *zero_point, rlx_dtype_t dtype)
 {
     x = rlx_call_op1(call, RLX_OP_round, x);
     if (zero_point != NULL)
@@ -74,6 +74,42 @@ static int64_t block_read(rlx_onnx_call_t *call)
     return block;
 }
 
+static bool is_single(rlx_onnx_call_t *call, const rlx_value_t *value)
+{
+    return rlx_expr_is(call->graph->exprs, rlx_value_count(call->graph, value), 1);
+}
+
+/* The quantize op: one f32 scale, bytes. */
+rlx_value_t *rlx_call_quantize(rlx_onnx_call_t *call, rlx_value_t *x, rlx_value_t *scale, rlx_value_t *point, rlx_dtype_t dtype)
+{
+    rlx_value_t *in[3] = {x, scale, point};
+    rlx_op_t *op;
+
+    if (x == NULL || scale == NULL)
+        return NULL;
+    op = rlx_call_begin(call, RLX_OP_quantize, 3, in, 1);
+    rlx_call_set_int(call, op, "to", dtype);
+    return rlx_call_end(call, op);
+}
+
+/* The dequantize op: scales are f32, one or one per index of an axis. */
+rlx_value_t *rlx_call_dequantize(rlx_onnx_call_t *call, rlx_value_t *x, rlx_value_t *scale, rlx_value_t *point, int64_t axis)
+{
+    rlx_value_t *in[3] = {x, scale, point};
+    rlx_op_t *op;
+
+    if (x == NULL || scale == NULL)
+        return NULL;
+    op = rlx_call_begin(call, RLX_OP_dequantize, 3, in, 1);
+    rlx_call_set_int(call, op, "axis", axis);
+    return rlx_call_end(call, op);
+}
+
+static bool is_dequantizable(const rlx_value_t *x)
+{
+    return x->dtype == RLX_U8 || x->dtype == RLX_I8 || x->dtype == RLX_U16 || x->dtype == RLX_I16 || x->dtype == RLX_I32;
+}
+
 void rlx_convert_quantize(rlx_onnx_call_t *call)
 {
     int64_t axis = rlx_call_int(call, "axis", 1), block = block_read(call);
@@ -88,10 +124,15 @@ void rlx_convert_quantize(rlx_onnx_call_t *call)
     dtype = declared;
     if (!rlx_call_ok(call))
         return;
-    scale = parameter(call, rlx_call_cast(call, call->in[1], precision), x, axis, block);
-    zero_point = parameter(call, zero_point, x, axis, block);
+    if (precision == RLX_F32 && (dtype == RLX_U8 || dtype == RLX_I8) && x->dtype == RLX_F32 && call->in[1]->dtype == RLX_F32 && block == 0 &&
+        is_single(call, call->in[1])) {
+        rlx_call_out(call, 0, rlx_call_quantize(call, x, call->in[1], zero_point, dtype));
+        return;
+    }
+    scale = rlx_call_quant_parameter(call, rlx_call_cast(call, call->in[1], precision), x, axis, block);
+    zero_point = rlx_call_quant_parameter(call, zero_point, x, axis, block);
     x = rlx_call_op2(call, RLX_OP_div, rlx_call_cast(call, x, precision), scale);
-    rlx_call_out(call, 0, saturated(call, rlx_call_cast(call, x, RLX_F32), zero_point, dtype));
+    rlx_call_out(call, 0, rlx_call_saturate(call, rlx_call_cast(call, x, RLX_F32), zero_point, dtype));
 }
 
 void rlx_convert_dequantize(rlx_onnx_call_t *call)
@@ -104,8 +145,12 @@ void rlx_convert_dequantize(rlx_onnx_call_t *call)
         to = rlx_call_dtype(call, "output_dtype", to);
     if (!rlx_call_ok(call))
         return;
-    scale = rlx_call_cast(call, parameter(call, call->in[1], x, axis, block), RLX_F32);
-    zero_point = rlx_call_cast(call, parameter(call, zero_point, x, axis, block), RLX_F32);
+    if (to == RLX_F32 && call->in[1]->dtype == RLX_F32 && call->in[1]->rank <= 1 && block == 0 && is_dequantizable(x)) {
+        rlx_call_out(call, 0, rlx_call_dequantize(call, x, call->in[1], zero_point, axis));
+        return;
+    }
+    scale = rlx_call_cast(call, rlx_call_quant_parameter(call, call->in[1], x, axis, block), RLX_F32);
+    zero_point = rlx_call_cast(call, rlx_call_quant_parameter(call, zero_point, x, axis, block), RLX_F32);
     x = rlx_call_cast(call, x, RLX_F32);
     if (zero_point != NULL)
         x = rlx_call_op2(call, RLX_OP_sub, x, zero_point);
@@ -113,91 +158,26 @@ void rlx_convert_dequantize(rlx_onnx_call_t *call)
 }
 
 /* scale = (max - min) / 255 over zero too (1/255 for an all-zero operand), zero point = round(clamp(-min / scale)). */
-void rlx_convert_dynamic_quantize(rlx_onnx_call_t *call)
+rlx_value_t *rlx_call_dynamic_quantize(rlx_onnx_call_t *call, rlx_value_t *x, rlx_value_t **out_scale, rlx_value_t **out_point)
 {
-    rlx_value_t *x = call->in[0], *zero = rlx_call_scalar(call, RLX_F32, 0), *top = rlx_call_scalar(call, RLX_F32, 255);
+    rlx_value_t *zero = rlx_call_scalar(call, RLX_F32, 0), *top = rlx_call_scalar(call, RLX_F32, 255);
     rlx_value_t *max = rlx_call_op2(call, RLX_OP_max, rlx_call_reduce(call, RLX_OP_reduce_max, x, NULL, 0, false), zero);
     rlx_value_t *min = rlx_call_op2(call, RLX_OP_min, rlx_call_reduce(call, RLX_OP_reduce_min, x, NULL, 0, false), zero);
-    rlx_value_t *span = rlx_call_op2(call, RLX_OP_sub, max, min), *scale, *point;
+    rlx_value_t *span = rlx_call_op2(call, RLX_OP_sub, max, min), *point;
 
     span = rlx_call_op3(call, RLX_OP_where, rlx_call_op2(call, RLX_OP_equal, span, zero), rlx_call_scalar(call, RLX_F32, 1), span);
-    scale = rlx_call_op2(call, RLX_OP_div, span, top);
-    point = rlx_call_op2(call, RLX_OP_sub, zero, rlx_call_op2(call, RLX_OP_div, min, scale));
+    *out_scale = rlx_call_op2(call, RLX_OP_div, span, top);
+    point = rlx_call_op2(call, RLX_OP_sub, zero, rlx_call_op2(call, RLX_OP_div, min, *out_scale));
     point = rlx_call_op1(call, RLX_OP_round, rlx_call_op3(call, RLX_OP_clip, point, zero, top));
-    rlx_call_out(call, 0, saturated(call, rlx_call_op2(call, RLX_OP_div, x, scale), point, RLX_U8));
+    *out_point = rlx_call_cast(call, point, RLX_U8);
+    return rlx_call_quantize(call, x, *out_scale, *out_point, RLX_U8);
+}
+
+void rlx_convert_dynamic_quantize(rlx_onnx_call_t *call)
+{
+    rlx_value_t *scale, *point;
+
+    rlx_call_out(call, 0, rlx_call_dynamic_quantize(call, call->in[0], &scale, &point));
     rlx_call_out(call, 1, scale);
-    rlx_call_out(call, 2, rlx_call_cast(call, point, RLX_U8));
-}
-
-/* x - zero point, in `dtype`. A zero point per row or column stands on axis `axis` of x. */
-static rlx_value_t *centred(rlx_onnx_call_t *call, rlx_value_t *x, rlx_value_t *zero_point, int axis, rlx_dtype_t dtype)
-{
-    rlx_value_t *point = zero_point;
-
-    if (point != NULL && point->rank == 1)
-        point = parameter(call, point, x, axis, 0);
-    x = rlx_call_cast(call, x, dtype);
-    return point != NULL ? rlx_call_op2(call, RLX_OP_sub, x, rlx_call_cast(call, point, dtype)) : x;
-}
-
-static rlx_value_t *matmul_exact(rlx_onnx_call_t *call, rlx_value_t *a, rlx_value_t *a_point, rlx_value_t *b, rlx_value_t *b_point)
-{
-    int row = a->rank > 1 ? a->rank - 2 : 0, column = b->rank > 0 ? b->rank - 1 : 0;
-
-    return rlx_call_op2(call, RLX_OP_matmul, centred(call, a, a_point, row, RLX_I32), centred(call, b, b_point, column, RLX_I32));
-}
-
-void rlx_convert_matmul_integer(rlx_onnx_call_t *call)
-{
-    rlx_call_out(call, 0, matmul_exact(call, call->in[0], rlx_call_in(call, 2), call->in[1], rlx_call_in(call, 3)));
-}
-
-/* sums * (a_scale * b_scale / y_scale), requantised. */
-static rlx_value_t *requantised(rlx_onnx_call_t *call, rlx_value_t *sums, rlx_value_t *a_scale, rlx_value_t *b_scale, rlx_value_t *y_scale,
-                                rlx_value_t *y_point)
-{
-    rlx_value_t *factor = rlx_call_op2(call, RLX_OP_mul, rlx_call_cast(call, a_scale, RLX_F32), rlx_call_cast(call, b_scale, RLX_F32));
-
-    factor = rlx_call_op2(call, RLX_OP_div, factor, rlx_call_cast(call, y_scale, RLX_F32));
-    if (factor == NULL)
-        return NULL;
-    return saturated(call, rlx_call_op2(call, RLX_OP_mul, rlx_call_cast(call, sums, RLX_F32), factor), y_point, y_point->dtype);
-}
-
-void rlx_convert_qlinear_matmul(rlx_onnx_call_t *call)
-{
-    rlx_value_t **in = call->in, *sums = matmul_exact(call, in[0], in[2], in[3], in[5]), *a_scale, *b_scale;
-
-    if (sums == NULL)
-        return;
-    a_scale = in[1]->rank == 1 && sums->rank >= 2 ? parameter(call, in[1], sums, sums->rank - 2, 0) : in[1];
-    b_scale = in[4]->rank == 1 && sums->rank >= 1 ? parameter(call, in[4], sums, sums->rank - 1, 0) : in[4];
-    rlx_call_out(call, 0, requantised(call, sums, a_scale, b_scale, in[6], in[7]));
-}
-
-/* Convolution of centred integers in f64: exact, since sums stay below 2^53. Padding adds zero, that is the zero point. */
-static rlx_value_t *conv_exact(rlx_onnx_call_t *call, rlx_value_t *x, rlx_value_t *x_point, rlx_value_t *w, rlx_value_t *w_point,
-                               rlx_value_t *bias)
-{
-    rlx_value_t *in[3];
-
-    in[0] = centred(call, x, x_point, 1, RLX_F64);
-    in[1] = centred(call, w, w_point, 0, RLX_F64);
-    in[2] = rlx_call_cast(call, bias, RLX_F64);
-    return rlx_call_ok(call) ? rlx_call_conv(call, in, 3) : NULL;
-}
-
-void rlx_convert_conv_integer(rlx_onnx_call_t *call)
-{
-    rlx_call_out(
-        call, 0,
-        rlx_call_cast(call, conv_exact(call, call->in[0], rlx_call_in(call, 2), call->in[1], rlx_call_in(call, 3), NULL), RLX_I32));
-}
-
-void rlx_convert_qlinear_conv(rlx_onnx_call_t *call)
-{
-    rlx_value_t **in = call->in, *sums = conv_exact(call, in[0], in[2], in[3], in[5], rlx_call_in(call, 8));
-
-    if (sums != NULL)
-        rlx_call_out(call, 0, requantised(call, sums, in[1], parameter(call, in[4], sums, 1, 0), in[6], in[7]));
+    rlx_call_out(call, 2, point);
 }

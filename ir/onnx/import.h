@@ -141,7 +141,8 @@ rlx_value_t *rlx_call_slice(rlx_onnx_call_t *call, rlx_value_t *x, int axis, rlx
 rlx_value_t *rlx_call_reduce(rlx_onnx_call_t *call, rlx_op_kind_t kind, rlx_value_t *x, const int64_t *axes, int n, bool keepdims);
 rlx_value_t *rlx_call_softmax(rlx_onnx_call_t *call, rlx_op_kind_t kind, rlx_value_t *x, int axis);
 rlx_value_t *rlx_call_range(rlx_onnx_call_t *call, rlx_dtype_t dtype, rlx_expr_t count);
-/* A convolution with the node's own window (convert_conv.c). */
+/* A convolution with the node's own window (convert_conv.c); begun only, `kind` may be qconv. */
+rlx_op_t *rlx_call_conv_begin(rlx_onnx_call_t *call, rlx_op_kind_t kind, rlx_value_t *const *in, int n_in);
 rlx_value_t *rlx_call_conv(rlx_onnx_call_t *call, rlx_value_t *const *in, int n_in);
 /* The value itself, or its constant where it is arithmetic on constants only (resolve.c); NULL passes. */
 rlx_value_t *rlx_call_const_resolve(rlx_onnx_call_t *call, rlx_value_t *value);

@@ -191,6 +191,24 @@ static const rlx_onnx_row_t ml_rows[] = {
     {"Scaler", 1, 1, 1, 1, rlx_convert_scaler, RLX_OP_NONE},
 };
 
+/* com.microsoft: what onnxruntime's quantiser and optimiser write. */
+static const rlx_onnx_row_t contrib_rows[] = {
+    {"DequantizeLinear", 1, 2, 3, 1, rlx_convert_dequantize, RLX_OP_NONE},
+    {"DynamicQuantizeLSTM", 1, 3, 12, 3, rlx_convert_dynamic_quantize_lstm, RLX_OP_lstm},
+    {"DynamicQuantizeMatMul", 1, 3, 5, 1, rlx_convert_dynamic_quantize_matmul, RLX_OP_matmul},
+    {"FusedMatMul", 1, 2, 2, 1, rlx_convert_fused_matmul, RLX_OP_matmul},
+    {"MatMulIntegerToFloat", 1, 4, 7, 1, rlx_convert_matmul_integer_to_float, RLX_OP_matmul},
+    {"QGemm", 1, 2, 9, 1, rlx_convert_qgemm, RLX_OP_matmul},
+    {"QLinearAdd", 1, 2, 8, 1, rlx_convert_qlinear_binary, RLX_OP_add},
+    {"QLinearAveragePool", 1, 2, 5, 1, rlx_convert_qlinear_unary, RLX_OP_avg_pool},
+    {"QLinearConcat", 1, 5, MANY, 1, rlx_convert_qlinear_concat, RLX_OP_concat},
+    {"QLinearGlobalAveragePool", 1, 2, 5, 1, rlx_convert_qlinear_unary, RLX_OP_reduce_mean},
+    {"QLinearLeakyRelu", 1, 2, 5, 1, rlx_convert_qlinear_unary, RLX_OP_leaky_relu},
+    {"QLinearMul", 1, 2, 8, 1, rlx_convert_qlinear_binary, RLX_OP_mul},
+    {"QLinearSigmoid", 1, 2, 5, 1, rlx_convert_qlinear_unary, RLX_OP_sigmoid},
+    {"QuantizeLinear", 1, 2, 3, 1, rlx_convert_quantize, RLX_OP_NONE},
+};
+
 /* Names known and refused; a final '*' stands for any ending. */
 static const struct {
     const char *name, *reason;
@@ -234,6 +252,8 @@ const rlx_onnx_row_t *rlx_onnx_row_find(const char *domain, const char *op_type,
     *out_reason = reason_find(op_type);
     if (strcmp(domain, "ai.onnx.ml") == 0)
         return bsearch(op_type, ml_rows, sizeof ml_rows / sizeof *ml_rows, sizeof *ml_rows, row_compare);
+    if (strcmp(domain, "com.microsoft") == 0)
+        return bsearch(op_type, contrib_rows, sizeof contrib_rows / sizeof *contrib_rows, sizeof *contrib_rows, row_compare);
     if (domain[0] != '\0') {
         *out_reason = "its domain is not known and the model has no such function";
         return NULL;

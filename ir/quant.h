@@ -1,0 +1,35 @@
+/* What the quant family asks of itself: forms, operands, the lowering's pieces. Internal to ir/. */
+#ifndef RLX_IR_QUANT_H
+#define RLX_IR_QUANT_H
+
+#include "ir/lower.h"
+
+/* Operands of qconv and qmatmul, in the order of ir/op_list.h. */
+enum { RLX_QUANT_X, RLX_QUANT_W, RLX_QUANT_START, RLX_QUANT_SCALE, RLX_QUANT_POINT, RLX_QUANT_FACTOR, RLX_QUANT_BIAS };
+
+typedef enum rlx_quant_form {
+    RLX_QUANT_PLAIN,     /* row-major, the definition */
+    RLX_QUANT_BLOCKED,   /* x blocked */
+    RLX_QUANT_FIRST,     /* x row-major of at most four channels */
+    RLX_QUANT_DEPTHWISE, /* x blocked */
+} rlx_quant_form_t;
+
+/* ir/lower_quant_conv.c. Which kernel can take a qconv; all but PLAIN give a blocked result. */
+rlx_quant_form_t rlx_quant_form(const rlx_graph_t *graph, const rlx_op_t *op);
+rlx_status_t rlx_quant_lower_conv(rlx_builder_t *builder, const rlx_op_t *op, rlx_diag_t *diag);
+rlx_status_t rlx_quant_lower_matmul(rlx_builder_t *builder, const rlx_op_t *op, rlx_diag_t *diag);
+/* The op's result, lo, hi and point as the rlx_quant_finish_t that starts at word `word`. */
+void rlx_quant_finish_params(rlx_step_t *step, int word, const rlx_op_t *op);
+
+/* Packed operands of qconv for `op`, added to `step` in the kernel's order: all after x. */
+typedef struct rlx_quant_shape {
+    int64_t group, channels, outputs; /* all groups */
+    int64_t cells, pixel;
+} rlx_quant_shape_t;
+/* ir/quant_weights.c. Returns whether the packing takes pairs of quads; `*out_further` is the most further halves that two neighbouring output
+ * blocks have, for the kernel's scratch. */
+bool rlx_quant_weights_add(rlx_builder_t *builder, rlx_step_t *step, const rlx_op_t *op, const rlx_quant_shape_t *shape, int64_t *out_further);
+/* Starts, scales, zero point, factor and bias of qdepthwise, with its weights. */
+void rlx_quant_depthwise_add(rlx_builder_t *builder, rlx_step_t *step, const rlx_op_t *op, const rlx_quant_shape_t *shape);
+
+#endif
