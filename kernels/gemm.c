@@ -1,13 +1,13 @@
 /* gemm: f32 matrix product, bit for bit matmul_plain. B is packed offline, or panel by panel into scratch.
  *
- * A call's tiles are cut into runs: neighbouring column tiles of one block of rows. A run goes over k in chunks of RLX_GEMM_K, totals
+ * A call's tiles are cut into runs: neighbouring column tiles of one block of rows. A run goes over k in chunks, totals
  * resting in C; inside a chunk over panels of B, which stay in L1 or L2 while all row tiles of the block pass over them; the next
  * panel is prefetched meanwhile, spread evenly. Few rows (up to 3) stream B once, whole k, several column blocks side by side. */
 #include "kernels/epilogue.h"
 #include "kernels/gemm_pack.h"
 #include "kernels/segment.h"
 
-_Static_assert(RLX_GEMM_K % RLX_SEGMENT_K == 0, "a chunk of k is whole segments");
+_Static_assert(RLX_GEMM_K % RLX_SEGMENT_K == 0 && RLX_GEMM_DEPTH % RLX_SEGMENT_K == 0, "a chunk of k is whole segments");
 
 /* One block of rows against a run of columns. */
 typedef struct gemm_run {
@@ -216,7 +216,7 @@ static void run_go(gemm_run_t *run)
     const rlx_matmul_shape_t *shape = &run->p->shape;
     bool pack = run_packs_a(run);
     bool whole = run->rows <= 3 && run->p->packed && !pack;
-    int64_t chunks = whole ? 1 : (shape->k + RLX_GEMM_K - 1) / RLX_GEMM_K;
+    int64_t chunks = whole || shape->k <= RLX_GEMM_K ? 1 : (shape->k + RLX_GEMM_DEPTH - 1) / RLX_GEMM_DEPTH;
     int64_t segments = (shape->k + RLX_SEGMENT_K - 1) / RLX_SEGMENT_K;
     int64_t depth = chunks > 1 ? (segments + chunks - 1) / chunks * RLX_SEGMENT_K : shape->k;
     int64_t k0 = 0;

@@ -48,6 +48,8 @@ static inline void gemm_transpose(const float *src, int64_t src_stride, int64_t 
             dst[c * dst_stride + r] = src[r * src_stride + c];
 }
 
+#define GEMM_PACK_AHEAD 4 /* rows: they begin too far apart for the hardware to foresee, and come from the last cache */
+
 static inline void gemm_pack_a(float *dst, const float *a, int64_t rows, int64_t k, int64_t a_row, int64_t a_col)
 {
     if (a_row == 1 && a_col != 1) {
@@ -55,9 +57,11 @@ static inline void gemm_pack_a(float *dst, const float *a, int64_t rows, int64_t
         return;
     }
     for (int64_t r = 0; r < rows; r++)
-        if (a_col == 1)
+        if (a_col == 1) {
+            for (int64_t i = 0; i < k && r + GEMM_PACK_AHEAD < rows; i += 16)
+                __builtin_prefetch(a + (r + GEMM_PACK_AHEAD) * a_row + i, 0, 3);
             memcpy(dst + r * RLX_GEMM_LDA, a + r * a_row, (size_t)k * sizeof *dst);
-        else
+        } else
             for (int64_t i = 0; i < k; i++)
                 dst[r * RLX_GEMM_LDA + i] = a[r * a_row + i * a_col];
 }

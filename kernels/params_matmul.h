@@ -31,7 +31,8 @@ typedef struct rlx_matmul_plain_params {
  * and b_col are unused. Tiles: batch x m_blocks x ceil(ceil(n / 16) / n_tile), columns fastest; rows are split evenly over m_blocks
  * blocks of at most RLX_GEMM_ROWS. Scratch: RLX_GEMM_SCRATCH. */
 #define RLX_GEMM_ROWS 192
-#define RLX_GEMM_K 384         /* depth of a chunk of k: whole segments (kernels/segment.h) */
+#define RLX_GEMM_K 768         /* k up to here is one chunk: whole segments (kernels/segment.h) */
+#define RLX_GEMM_DEPTH 384     /* of a chunk where there are several */
 #define RLX_GEMM_LDA (RLX_GEMM_K + 16)
 #define RLX_GEMM_PANEL 4       /* 16-column blocks of a panel of B, at most */
 #define RLX_GEMM_SCRATCH ((RLX_GEMM_ROWS * RLX_GEMM_LDA + RLX_GEMM_K * 16 * RLX_GEMM_PANEL) * 4)

@@ -81,7 +81,7 @@ static void gemm_check(
 
 static void gemm_has_the_bits_of_matmul_plain(void **state)
 {
-    static const int64_t ends[] = {127, 128, 129, 256, 257, 384, 385, 700}; /* of segments and of chunks of k */
+    static const int64_t ends[] = {127, 128, 129, 256, 257, 384, 768, 769}; /* of segments and of chunks of k */
 
     (void)state;
     for (int round = 0; round < 100; round++) {
