@@ -17,10 +17,13 @@ typedef struct calls {
 
 static rlx_status_t check_bodies(const rlx_program_header_t *header, uint64_t const_bytes, int depth, rlx_diag_t *diag)
 {
-    const rlx_program_body_t *bodies = RLX_PROGRAM_TABLE(rlx_program_body_t, header, bodies);
+    const rlx_program_body_t *bodies;
     uint64_t end = sizeof *header;
 
-    if (rlx_program_bodies(header) > 0 && depth >= RLX_PROGRAM_DEPTH_MAX)
+    if (rlx_program_bodies(header) == 0) /* an earlier minor has no such table */
+        return RLX_OK;
+    bodies = RLX_PROGRAM_TABLE(rlx_program_body_t, header, bodies);
+    if (depth >= RLX_PROGRAM_DEPTH_MAX)
         return BAD(diag, "bodies nest more than %d deep", RLX_PROGRAM_DEPTH_MAX);
     for (uint32_t i = 0; i < rlx_program_bodies(header); i++) {
         if (bodies[i].offset % 8 != 0 || bodies[i].offset < end || bodies[i].offset > header->bytes ||

@@ -141,7 +141,8 @@ static void batch_settle(rlx_served_t *served)
         served->batch_max = symbols[served->batch_symbol].max;
 }
 
-/* Runs a model of fixed shapes on zeros: its plan is made, its arena and its constants are in memory. */
+/* Runs a model of fixed shapes on zeros: its plan is made, its arena and its constants are in memory. How long a model with loops would run on
+ * zeros nobody knows: of that only the plan is made. */
 static rlx_status_t warm_up(const rlx_served_t *served, int runs, rlx_diag_t *diag)
 {
     rlx_io_t *io = calloc((size_t)(served->n_inputs + served->n_outputs) + 1, sizeof *io), *outputs = io + served->n_inputs;
@@ -159,6 +160,8 @@ static rlx_status_t warm_up(const rlx_served_t *served, int runs, rlx_diag_t *di
     }
     if (status == RLX_OK)
         status = rlx_plan_get(served->model, io, &plan, diag);
+    if (rlx_program_bodies(rlx_model_program(served->model)) > 0)
+        runs = 0;
     for (int run = 0; run < runs && status == RLX_OK; run++) {
         if (rlx_run(plan, NULL, io, outputs, NULL, NULL, NULL) != RLX_OK)
             break; /* zeros may lie outside the model's domain: no reason to refuse it */
@@ -180,8 +183,6 @@ static rlx_status_t served_fill(const rlx_load_context_t *context, rlx_served_bo
     size_t constants;
 
     RLX_TRY(signer_check(context, box->bundle, diag));
-    if (program->regions.count != 1)
-        return rlx_fail(diag, RLX_E_SHAPE_UNKNOWN, "the model has extents that depend on computed data: such models are not served");
     if (program->inputs.count > RLX_MODEL_PORTS_MAX || program->outputs.count > RLX_MODEL_PORTS_MAX)
         return rlx_fail(diag, RLX_E_MODEL_LIMIT, "the model has %" PRIu64 " inputs and %" PRIu64 " outputs, %d of each can be served",
                         program->inputs.count, program->outputs.count, RLX_MODEL_PORTS_MAX);

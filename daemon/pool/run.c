@@ -64,8 +64,9 @@ static rlx_status_t writes_do(const rlx_model_t *model, rlx_slot_t *slot)
     return RLX_OK;
 }
 
-/* Type, extents and memory of the slot's outputs under `plan`, with `rows` rows where the plan is of several requests (else -1). */
-static rlx_status_t outputs_place(const rlx_model_t *model, const rlx_plan_t *plan, rlx_slot_t *slot, int64_t rows)
+/* Type, extents and memory of the slot's outputs: as they came out (`found`), or under `plan`, with `rows` rows where the plan is of several
+ * requests (else -1). */
+static rlx_status_t outputs_place(const rlx_model_t *model, const rlx_plan_t *plan, const rlx_io_t *found, rlx_slot_t *slot, int64_t rows)
 {
     size_t need = slot->inputs_end;
     char *at;
@@ -74,7 +75,9 @@ static rlx_status_t outputs_place(const rlx_model_t *model, const rlx_plan_t *pl
         rlx_tensor_t shape;
         uint64_t bytes;
 
-        if (!rlx_plan_output(plan, i, &shape))
+        if (found != NULL)
+            shape = found[i].tensor;
+        else if (!rlx_plan_output(plan, i, &shape))
             return rlx_fail(&slot->diag, RLX_E_SHAPE_UNKNOWN, "the extents of output '%s' depend on data", output_name(model, i));
         if (rows >= 0)
             shape.dims[0] = rows;
@@ -119,6 +122,37 @@ static rlx_status_t plan_run(rlx_pool_worker_t *worker, rlx_job_t *job, rlx_plan
     return status;
 }
 
+static bool outputs_known(const rlx_model_t *model, const rlx_plan_t *plan)
+{
+    rlx_tensor_t shape;
+
+    for (int i = 0; i < model_outputs(model); i++)
+        if (!rlx_plan_output(plan, i, &shape))
+            return false;
+    return true;
+}
+
+/* Outputs whose extents depend on data: the run finds their memory, and they are copied to the slot, or to their regions, afterwards. */
+static rlx_status_t open_run(rlx_pool_worker_t *worker, rlx_job_t *job, rlx_plan_t *plan, rlx_slot_t *slot)
+{
+    size_t n = (size_t)model_outputs(job->model);
+    rlx_io_t *found = calloc(n + 1, sizeof *found);
+    rlx_status_t status;
+
+    if (found == NULL)
+        return rlx_fail(&slot->diag, RLX_E_NO_MEMORY, "no memory for %zu outputs", n);
+    status = plan_run(worker, job, plan, slot->inputs, found, &slot->diag);
+    if (status == RLX_OK)
+        status = outputs_place(job->model, plan, found, slot, -1);
+    for (size_t i = 0; i < n; i++) {
+        if (status == RLX_OK && tensor_bytes(&found[i].tensor) > 0)
+            memcpy(slot->outputs[i].tensor.data, found[i].tensor.data, tensor_bytes(&found[i].tensor));
+        free(found[i].tensor.data);
+    }
+    free(found);
+    return status;
+}
+
 static rlx_status_t single_run(rlx_pool_worker_t *worker, rlx_job_t *job, rlx_slot_t *slot)
 {
     rlx_plan_t *plan = job->plan;
@@ -126,8 +160,9 @@ static rlx_status_t single_run(rlx_pool_worker_t *worker, rlx_job_t *job, rlx_sl
 
     if (plan == NULL)
         RLX_TRY(rlx_plan_get(job->model, slot->inputs, &plan, &slot->diag));
-    status = outputs_place(job->model, plan, slot, -1);
-    if (status == RLX_OK)
+    if (!outputs_known(job->model, plan))
+        status = open_run(worker, job, plan, slot);
+    else if ((status = outputs_place(job->model, plan, NULL, slot, -1)) == RLX_OK)
         status = plan_run(worker, job, plan, slot->inputs, slot->outputs, &slot->diag);
     if (job->plan == NULL)
         rlx_plan_release(plan);
@@ -180,7 +215,7 @@ static rlx_status_t batch_execute(rlx_pool_worker_t *worker, rlx_job_t *job, rlx
     if (!outputs_batched(job->model, plan, rows))
         return RLX_UNIMPLEMENTED;
     for (int s = 0; s < job->n_slots; s++)
-        RLX_TRY(outputs_place(job->model, plan, job->slots[s], job->rows[s]));
+        RLX_TRY(outputs_place(job->model, plan, NULL, job->slots[s], job->rows[s]));
     for (int i = 0; i < n_in; i++) /* a slot's memory may have moved */
         port_rows(job, false, i, (void **)(uintptr_t)worker->io[i].rows);
     for (int i = 0; i < n_out; i++) {

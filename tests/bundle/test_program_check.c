@@ -101,6 +101,90 @@ static void broken_references_are_refused(void **state)
     REFUSED(TABLE(rlx_program_value_t, values)[0].batch_symbol = RLX_BATCH_FREE - 1, "batch symbol out of range");
 }
 
+/* y[n] = x[n], run by a branch or the other. */
+static size_t build_call(void)
+{
+    static pb_t inner;
+    static char body[65536];
+    const rlx_ref_t dims[1] = {pb_number(4)};
+    uint32_t c, x, y;
+    size_t bytes, size;
+
+    pb_init(&inner);
+    x = pb_value(&inner, RLX_VALUE_INPUT, "x", RLX_F32, 1, dims, pb_number(0), pb_number(16));
+    y = pb_value(&inner, RLX_VALUE_OUTPUT, "y", RLX_F32, 1, dims, pb_number(0), pb_number(16));
+    pb_step(&inner, KERNEL, 1, 1, (uint32_t[]){x, y}, pb_number(1));
+    pb_finish(&inner, pb_number(0), &bytes);
+    memcpy(body, inner.blob, bytes);
+    pb_init(&pb);
+    c = pb_value(&pb, RLX_VALUE_INPUT, "c", RLX_BOOL, 0, NULL, pb_number(0), pb_number(1));
+    x = pb_value(&pb, RLX_VALUE_INPUT, "x", RLX_F32, 1, dims, pb_number(0), pb_number(16));
+    y = pb_value(&pb, RLX_VALUE_OUTPUT, "y", RLX_F32, 1, dims, pb_number(0), pb_number(16));
+    pb_step(&pb, RLX_CALL_IF, 3, 1, (uint32_t[]){c, x, x, y}, pb_number(1));
+    pb_param(&pb, pb_number(pb_body(&pb, body, bytes)));
+    pb_param(&pb, pb_number(pb_body(&pb, body, bytes)));
+    pb_finish(&pb, pb_number(0), &size);
+    return size;
+}
+
+#define CALL_REFUSED(change, word)                                                                                                        \
+    do {                                                                                                                                  \
+        size_t size = build_call();                                                                                                       \
+        change;                                                                                                                           \
+        assert_refused(rlx_program_check(pb.blob, size, 0, &diag), RLX_E_BUNDLE_MALFORMED, word);                                         \
+    } while (0)
+
+static void a_call_fits_its_bodies(void **state)
+{
+    size_t size = build_call();
+
+    (void)state;
+    assert_ok(rlx_program_check(pb.blob, size, 0, &diag));
+    assert_int_equal(rlx_program_steps_total(HEADER), 3);
+    CALL_REFUSED(TABLE(int64_t, params)[0] = 2, "its body does not exist");
+    CALL_REFUSED(TABLE(int64_t, params)[1] = -1, "its body does not exist");
+    CALL_REFUSED(TABLE(rlx_program_step_t, steps)->n_params = 1, "two constant parameters");
+    CALL_REFUSED(TABLE(rlx_program_step_t, steps)->n_in = 2, "may not be written");
+    CALL_REFUSED(TABLE(rlx_program_step_t, steps)->kernel = RLX_CALL_LOOP, "do not fit the loop's body");
+    CALL_REFUSED(TABLE(rlx_program_step_t, steps)->kernel = RLX_CALL_LOOP + 1, "kernel or name");
+    CALL_REFUSED(TABLE(uint32_t, operands)[0] = 1, "do not fit the branches");
+    CALL_REFUSED(TABLE(uint32_t, operands)[1] = 0, "does not fit its body");
+    CALL_REFUSED(TABLE(rlx_program_value_t, values)[2].kind = RLX_VALUE_DYNAMIC, "dynamic value in region 0");
+}
+
+static void bodies_lie_inside_and_apart(void **state)
+{
+    (void)state;
+    CALL_REFUSED(TABLE(rlx_program_body_t, bodies)[0].offset += 4, "body 0 lies outside");
+    CALL_REFUSED(TABLE(rlx_program_body_t, bodies)[0].offset = 0, "body 0 lies outside");
+    CALL_REFUSED(TABLE(rlx_program_body_t, bodies)[1].offset = TABLE(rlx_program_body_t, bodies)[0].offset, "body 1 lies outside, or over");
+    CALL_REFUSED(TABLE(rlx_program_body_t, bodies)[1].bytes += 8, "body 1 lies outside");
+    CALL_REFUSED(TABLE(rlx_program_body_t, bodies)[1].bytes -= 8, "header says");
+    CALL_REFUSED(HEADER->bodies.count = 1u << 30, "table bodies lies outside");
+    CALL_REFUSED(((rlx_program_header_t *)(pb.blob + TABLE(rlx_program_body_t, bodies)[0].offset))->magic++, "no program header");
+}
+
+/* Each level is the one before with a header around it. */
+static void bodies_nest_so_deep_and_no_deeper(void **state)
+{
+    static pb_t level;
+    static char body[65536];
+    size_t bytes = 0;
+
+    (void)state;
+    for (int depth = 0; depth <= RLX_PROGRAM_DEPTH_MAX + 1; depth++) {
+        pb_init(&level);
+        if (depth > 0)
+            pb_body(&level, body, bytes);
+        pb_finish(&level, pb_number(0), &bytes);
+        memcpy(body, level.blob, bytes);
+        if (depth <= RLX_PROGRAM_DEPTH_MAX)
+            assert_ok(rlx_program_check(level.blob, bytes, 0, &diag));
+        else
+            assert_refused(rlx_program_check(level.blob, bytes, 0, &diag), RLX_E_BUNDLE_MALFORMED, "nest more than");
+    }
+}
+
 static void another_version_is_named(void **state)
 {
     size_t size = build();
@@ -113,16 +197,20 @@ static void another_version_is_named(void **state)
 
 static void damaged_bytes_never_crash(void **state)
 {
-    size_t size = build();
+    size_t (*const builds[])(void) = {build, build_call};
 
     (void)state;
-    for (size_t at = 0; at < size; at++) {
-        for (int bit = 0; bit < 8; bit++) {
-            pb.blob[at] ^= (char)(1 << bit);
-            rlx_program_check(pb.blob, size, 64, NULL);
-            pb.blob[at] ^= (char)(1 << bit);
+    for (int i = 0; i < 2; i++) {
+        size_t size = builds[i]();
+
+        for (size_t at = 0; at < size; at++) {
+            for (int bit = 0; bit < 8; bit++) {
+                pb.blob[at] ^= (char)(1 << bit);
+                rlx_program_check(pb.blob, size, 64, NULL);
+                pb.blob[at] ^= (char)(1 << bit);
+            }
+            rlx_program_check(pb.blob, at / 8 * 8, 64, NULL);
         }
-        rlx_program_check(pb.blob, at / 8 * 8, 64, NULL);
     }
 }
 
@@ -131,6 +219,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_program_passes),    cmocka_unit_test(broken_tables_are_refused),
         cmocka_unit_test(broken_code_is_refused),   cmocka_unit_test(broken_references_are_refused),
+        cmocka_unit_test(a_call_fits_its_bodies),   cmocka_unit_test(bodies_lie_inside_and_apart),
+        cmocka_unit_test(bodies_nest_so_deep_and_no_deeper),
         cmocka_unit_test(another_version_is_named), cmocka_unit_test(damaged_bytes_never_crash),
     };
 

@@ -92,6 +92,14 @@ uint32_t pb_value(pb_t *pb, rlx_value_kind_t kind, const char *name, rlx_dtype_t
     return id;
 }
 
+uint32_t pb_body(pb_t *pb, const void *program, size_t bytes)
+{
+    assert(pb->n_bodies < N(pb->bodies));
+    pb->bodies[pb->n_bodies] = program;
+    pb->body_bytes[pb->n_bodies] = bytes;
+    return pb->n_bodies++;
+}
+
 rlx_program_step_t *pb_step(pb_t *pb, uint32_t kernel, int n_in, int n_out, const uint32_t *operands, rlx_ref_t tiles)
 {
     rlx_program_step_t *step = &pb->steps[pb->n_steps];
@@ -149,6 +157,20 @@ static rlx_table_t table_place(pb_t *pb, size_t *at, const void *data, uint32_t 
 
 #define PLACE(field) table_place(pb, &at, pb->field, pb->n_##field, sizeof *pb->field)
 
+static rlx_table_t bodies_place(pb_t *pb, size_t *at)
+{
+    rlx_program_body_t entries[N(pb->bodies)] = {{0}};
+    rlx_table_t table = table_place(pb, at, entries, pb->n_bodies, sizeof *entries);
+
+    for (uint32_t i = 0; i < pb->n_bodies; i++) {
+        rlx_table_t body = table_place(pb, at, pb->bodies[i], (uint32_t)pb->body_bytes[i], 1);
+
+        entries[i] = (rlx_program_body_t){body.offset, body.count};
+    }
+    memcpy(pb->blob + table.offset, entries, pb->n_bodies * sizeof *entries);
+    return table;
+}
+
 const void *pb_finish(pb_t *pb, rlx_ref_t arena_bytes, size_t *out_bytes)
 {
     rlx_program_header_t header = {.magic = RLX_PROGRAM_MAGIC,
@@ -174,6 +196,7 @@ const void *pb_finish(pb_t *pb, rlx_ref_t arena_bytes, size_t *out_bytes)
     header.costs = table_place(pb, &at, pb->costs, pb->n_steps, sizeof *pb->costs);
     header.fragments = (rlx_table_t){.offset = at, .count = 0};
     header.strings = PLACE(strings);
+    header.bodies = bodies_place(pb, &at);
     at = (at + 7) / 8 * 8;
     header.bytes = at;
     memcpy(pb->blob, &header, sizeof header);

@@ -20,6 +20,9 @@ typedef struct pb {
     char strings[4096];
     uint32_t n_symbols, n_code, n_refs, n_values, n_inputs, n_outputs, n_steps, n_operands, n_params, n_patches, n_regions, n_strings,
         n_slots;
+    const void *bodies[4];
+    size_t body_bytes[4];
+    uint32_t n_bodies;
     _Alignas(64) char blob[65536];
 } pb_t;
 
@@ -42,6 +45,8 @@ static inline rlx_ref_t pb_slot(uint32_t slot) { return (rlx_ref_t){.slot = slot
 /* A row-major value; dims are refs. Inputs and outputs enter their lists. */
 uint32_t pb_value(pb_t *pb, rlx_value_kind_t kind, const char *name, rlx_dtype_t dtype, int rank, const rlx_ref_t *dims, rlx_ref_t offset,
                   rlx_ref_t bytes);
+/* A finished program as a body of this one; it is copied by pb_finish. Returns what a call's parameter says. */
+uint32_t pb_body(pb_t *pb, const void *program, size_t bytes);
 rlx_program_step_t *pb_step(pb_t *pb, uint32_t kernel, int n_in, int n_out, const uint32_t *operands, rlx_ref_t tiles);
 void pb_param(pb_t *pb, rlx_ref_t param); /* of the step just added */
 /* Ends the region under way and begins the next. */

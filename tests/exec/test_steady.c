@@ -177,11 +177,78 @@ static void a_peeked_plan_outlives_the_model(void **state)
     rlx_plan_release(plan);
 }
 
+/* y = x * 2^trips by a loop; x[n]. */
+static rlx_model_t *loop_make(void)
+{
+    static char body[65536];
+    rlx_ref_t dims[1] = {pb_slot(0)};
+    uint32_t bytes, trips, x, y;
+    rlx_kernel_table_t table;
+    rlx_model_t *model;
+    const void *program;
+    size_t size;
+
+    for (int outer = 0; outer < 2; outer++) {
+        pb_init(&pb);
+        pb_symbol(&pb, "n", RLX_SYMBOL_INPUT_AXIS, 2, 0, 1, ROWS_MAX);
+        bytes = pb_scale(&pb, 0, 4);
+        trips = pb_value(&pb, RLX_VALUE_INPUT, "trips", RLX_I64, 0, NULL, pb_number(0), pb_number(8));
+        pb_value(&pb, RLX_VALUE_INPUT, "c", RLX_BOOL, 0, NULL, pb_number(0), pb_number(1));
+        x = pb_value(&pb, RLX_VALUE_INPUT, "x", RLX_F32, 1, dims, pb_number(0), pb_slot(bytes));
+        if (outer == 0)
+            pb.outputs[pb.n_outputs++] = trips + 1;
+        y = pb_value(&pb, RLX_VALUE_OUTPUT, "y", RLX_F32, 1, dims, pb_number(0), pb_slot(bytes));
+        if (outer == 0) {
+            pb_step(&pb, TK_SCALE, 1, 1, (uint32_t[]){x, y}, pb_slot(0));
+            pb_param(&pb, pb_number(2));
+            pb_finish(&pb, pb_number(0), &size);
+            memcpy(body, pb.blob, size);
+        }
+    }
+    pb_step(&pb, RLX_CALL_LOOP, 3, 1, (uint32_t[]){trips, trips + 1, x, y}, pb_number(1));
+    pb_param(&pb, pb_number(pb_body(&pb, body, size)));
+    pb_param(&pb, pb_number(1));
+    program = pb_finish(&pb, pb_number(0), &size);
+    assert_ok(rlx_program_check(program, size, 0, &diag));
+    tk_table(&table);
+    assert_ok(rlx_model_create(program, NULL, &table, &model, &diag));
+    return model;
+}
+
+static void iterations_of_seen_sizes_allocate_nothing(void **state)
+{
+    static float x[ROWS_MAX], y[ROWS_MAX];
+    rlx_model_t *model = loop_make();
+    int64_t trips = 0;
+    uint8_t c = 1;
+    int before = 0;
+
+    (void)state;
+    x[0] = 1;
+    for (int run = 0; run < 200; run++) {
+        int64_t n = ROWS_MAX - run % 20;
+        rlx_io_t inputs[3] = {{.tensor = {RLX_I64, 0, {0}, &trips}}, {.tensor = {RLX_BOOL, 0, {0}, &c}}, {.tensor = {RLX_F32, 1, {n}, x}}};
+        rlx_io_t output = {.tensor = {RLX_F32, 1, {n}, y}};
+        rlx_plan_t *plan;
+
+        trips = 1 + run % 7;
+        if (run == 40)
+            before = allocations;
+        assert_ok(rlx_plan_get(model, inputs, &plan, &diag));
+        assert_ok(rlx_run(plan, NULL, inputs, &output, NULL, NULL, &diag));
+        assert_true(y[0] == (float)(1 << trips));
+        rlx_plan_release(plan);
+    }
+    assert_int_equal(allocations, before);
+    rlx_model_release(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_seen_before_allocate_nothing),
         cmocka_unit_test(growing_sizes_keep_one_arena),
+        cmocka_unit_test(iterations_of_seen_sizes_allocate_nothing),
         cmocka_unit_test(a_loop_may_peek_without_building),
         cmocka_unit_test(a_peeked_plan_outlives_the_model),
     };

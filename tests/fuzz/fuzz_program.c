@@ -9,6 +9,7 @@
 #define CONSTANTS_BYTES 4096
 #define MEMORY_MAX ((size_t)1 << 20)
 #define PORTS_MAX 64
+#define ITERATIONS_MAX 64
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
@@ -70,12 +71,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 
     if (program == NULL)
         return 0;
+    for (size_t i = 0; i < MEMORY_MAX; i += 8)
+        memory[i] = 1; /* conditions hold, counts are 1 */
     memcpy(program, data, bytes);
     for (int i = 0; i < RLX_K_END; i++)
         table.entry[i] = nothing;
     if (rlx_program_check(program, bytes, CONSTANTS_BYTES, &diag) == RLX_OK &&
         rlx_model_create(program, constants, &table, &model, &diag) == RLX_OK) {
-        model->arenas.bytes_max = MEMORY_MAX;
+        rlx_model_limit(model, MEMORY_MAX, ITERATIONS_MAX);
         model_run(model);
         rlx_model_release(model);
     }
