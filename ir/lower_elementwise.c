@@ -4,6 +4,7 @@
  * the kernel merges what is contiguous. */
 #include "ir/dispatch.h"
 #include "ir/elementwise_code.h"
+#include "ir/lower_affine.h"
 #include "ir/shape_common.h"
 #include "kernels/map.h"
 
@@ -190,6 +191,7 @@ rlx_status_t rlx_lower_elementwise(rlx_builder_t *builder, const rlx_op_t *op, r
 {
     rlx_chain_t single = {.n_steps = 1, .n_results = 1};
     rlx_ew_code_t code = {.graph = rlx_builder_graph(builder), .op = op, .chain = &single};
+    rlx_status_t status;
 
     if (first_output(op) == NULL)
         return RLX_OK;
@@ -200,6 +202,8 @@ rlx_status_t rlx_lower_elementwise(rlx_builder_t *builder, const rlx_op_t *op, r
         for (int k = 0; k < 3; ++k)
             single.steps[0].src[k] = rlx_op_in(op, k) == NULL ? RLX_CHAIN_ABSENT : k;
     }
+    if (rlx_affine_lower(builder, op, code.chain, &status, diag))
+        return status;
     RLX_TRY(generate(&code, diag));
     return put_step(builder, &code, diag);
 }

@@ -64,7 +64,11 @@ def groups():
     d = b.op("Conv", s, b.weight(20, 1, 3, 3), b.weight(20, scale=0.1), pads=[1, 1, 1, 1], group=20)
     z = b.op("Relu", b.op("Add", b.op("Conv", d, b.weight(36, 5, 1, 1), group=4), x))
     wide = b.op("Conv", z, b.weight(54, 4, 3, 3), b.weight(54, scale=0.1), group=9, strides=[2, 1])
-    y = b.op("Flatten", b.op("GlobalAveragePool", b.op("Mul", wide, b.op("Sigmoid", wide))))
+    dense = b.op("Concat", wide, b.op("Mul", wide, b.op("Sigmoid", wide)), axis=1)
+    for _ in range(2):
+        dense = b.op("Add", b.op("Mul", dense, b.weight(108, 1, 1, scale=1.0)), b.weight(108, 1, 1, scale=0.5))
+    dense = b.op("Conv", b.op("Relu", dense), b.weight(54, 108, 1, 1))
+    y = b.op("Flatten", b.op("GlobalAveragePool", dense))
     b.nodes[-1].output[0] = "y"
     return b.model([("x", TensorProto.FLOAT, ["batch", 5, 24, 20])], [("y", TensorProto.FLOAT, ["batch", 54])]), \
         lambda n, k: {"x": numpy.random.default_rng(k).standard_normal((n, 5, 24, 20)).astype(numpy.float32)}, y

@@ -370,9 +370,49 @@ static void an_epilogue_has_the_bits_of_the_operations(void **state)
     assert_memory_equal(x, want, sizeof x);
 }
 
+/* Products and sums with a number per channel: each rounded; absent operands change nothing, not even the sign of zero. */
+static void channels_are_scaled_and_shifted_in_order(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 60; round++) {
+        int64_t batch = 1 + kernel_random(3), blocks = 1 + kernel_random(3), space = 1 + kernel_random(600), n = batch * blocks * space * 16;
+        rlx_affine_c16_params_t p = {.blocks = blocks, .space = space, .pairs = 1 + kernel_random(2), .relu = kernel_random(2)};
+        float *x = kernel_floats(n), *y = kernel_floats(n + 16), *operand[4] = {NULL};
+        rlx_operand_t in[5] = {{.base = x}}, out = {.base = y};
+
+        x[0] = -0.0f;
+        for (int k = 0; k < 2 * (int)p.pairs; k++) {
+            p.stride[k] = kernel_random(2) ? blocks * 16 : 0;
+            in[1 + k].base = operand[k] = kernel_random(3) ? kernel_floats(batch * blocks * 16) : NULL;
+        }
+        for (int b = 0; b < n_builds; b++) {
+            memset(y, 0x77, (size_t)(n + 16) * 4);
+            assert_int_equal(kernel_run(&builds[b], RLX_K_affine_c16, in, &out, &p,
+                                        batch * blocks * ((space + RLX_AFFINE_CELLS - 1) / RLX_AFFINE_CELLS), 0), 0);
+            for (int64_t i = 0; i < n; i++) {
+                int64_t image = i / 16 / space / blocks, channel = i / 16 / space % blocks * 16 + i % 16;
+                float v = x[i];
+
+                for (int k = 0; k < 4; k++)
+                    if (operand[k] != NULL)
+                        v = k % 2 ? v + operand[k][image * p.stride[k] + channel] : v * operand[k][image * p.stride[k] + channel];
+                v = p.relu && v < 0 ? 0 : v;
+                assert_memory_equal(&y[i], &v, 4);
+            }
+            for (int k = 0; k < 64; k++)
+                assert_int_equal(((unsigned char *)(y + n))[k], 0x77);
+        }
+        for (int k = 0; k < 4; k++)
+            free(operand[k]);
+        free(x);
+        free(y);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(channels_are_scaled_and_shifted_in_order),
         cmocka_unit_test(operands_of_any_type_broadcast_over_any_shape),
         cmocka_unit_test(every_operation_has_the_same_bits_in_every_build),
         cmocka_unit_test(every_conversion_has_the_same_bits_in_every_build),
