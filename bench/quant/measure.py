@@ -61,10 +61,11 @@ class Rlx:
         self.tool, self.threads = options.rlx, options.threads
         self.bundle = f"{model}.rlxb"
         self.environment = {**os.environ, **({"RLX_ISA": isa} if isa else {})}
-        subprocess.run([self.tool, "compile", model, "--accuracy", "direct", "-o", self.bundle, "--quiet"], check=True)
+        subprocess.run([self.tool, "compile", model, "--accuracy", "direct", "--output", self.bundle],
+                       stdout=subprocess.DEVNULL, check=True)
 
     def time(self, seconds):
-        done = subprocess.run([self.tool, "bench", self.bundle, "--threads", str(self.threads), "--seconds", str(seconds)],
+        done = subprocess.run([self.tool, "bench", self.bundle, "--threads", str(self.threads), "--duration", str(max(1, round(seconds)))],
                               env=self.environment, capture_output=True, text=True, check=True)
         return float(re.search(r"p50 ([0-9.]+)", done.stdout).group(1))
 
