@@ -130,72 +130,60 @@ static bool parts_write(int fd, const rlx_bytes_t *parts, int n_parts)
     return true;
 }
 
-/* Makes the rename durable. Some file systems refuse to sync a folder: then there is nothing more to do. */
-static void folder_sync(const char *path)
-{
-    char *folder = strdup(path), *slash = folder != NULL ? strrchr(folder, '/') : NULL;
-    int fd;
-
-    if (slash != NULL)
-        slash[slash == folder ? 1 : 0] = '\0';
-    fd = open(slash != NULL ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) {
-        (void)fsync(fd);
-        close(fd);
-    }
-    free(folder);
-}
-
+/* The descriptor, or -1: errno says why. */
 static int file_write_in_place(const char *path, const rlx_bytes_t *parts, int n_parts)
 {
-    int fd = open(path, O_WRONLY | O_CLOEXEC), rc;
+    int fd = open(path, O_WRONLY | O_CLOEXEC), saved;
 
-    if (fd < 0)
-        return -1;
-    rc = parts_write(fd, parts, n_parts) ? 0 : -1;
-    return close(fd) != 0 ? -1 : rc;
+    if (fd < 0 || parts_write(fd, parts, n_parts))
+        return fd;
+    saved = errno;
+    close(fd);
+    errno = saved;
+    return -1;
 }
 
 static int file_replace(const char *path, const rlx_bytes_t *parts, int n_parts)
 {
     char *temporary = NULL;
-    int fd, rc = -1, saved;
+    int fd, saved;
 
     if (asprintf(&temporary, "%s.%ld.part", path, (long)getpid()) < 0)
         return -1;
     (void)unlink(temporary); /* a leftover of a killed process with our id */
     fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd >= 0) {
-        rc = parts_write(fd, parts, n_parts) && fsync(fd) == 0 ? 0 : -1;
+    if (fd >= 0 && (!parts_write(fd, parts, n_parts) || rename(temporary, path) != 0)) {
         saved = errno;
-        if (close(fd) != 0 && rc == 0)
-            rc = -1;
-        else
-            errno = saved;
-        if (rc == 0 && rename(temporary, path) != 0)
-            rc = -1;
-        if (rc != 0) {
-            saved = errno;
-            (void)unlink(temporary);
-            errno = saved;
-        }
+        close(fd);
+        (void)unlink(temporary);
+        errno = saved;
+        fd = -1;
     }
     saved = errno;
     free(temporary);
     errno = saved;
-    return rc;
+    return fd;
+}
+
+rlx_status_t rlx_file_write_open(const char *path, const rlx_bytes_t *parts, int n_parts, int *out_fd, rlx_diag_t *diag)
+{
+    struct stat info;
+    bool special = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+    int fd = special ? file_write_in_place(path, parts, n_parts) : file_replace(path, parts, n_parts);
+
+    if (fd < 0)
+        return rlx_fail(diag, RLX_E_FILE_WRITE, "cannot write %s: %s", path, strerror(errno));
+    *out_fd = fd;
+    return RLX_OK;
 }
 
 rlx_status_t rlx_file_write_parts(const char *path, const rlx_bytes_t *parts, int n_parts, rlx_diag_t *diag)
 {
-    struct stat info;
-    bool special = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
-    int rc = special ? file_write_in_place(path, parts, n_parts) : file_replace(path, parts, n_parts);
+    int fd;
 
-    if (rc != 0)
+    RLX_TRY(rlx_file_write_open(path, parts, n_parts, &fd, diag));
+    if (close(fd) != 0) /* some network file systems tell only now */
         return rlx_fail(diag, RLX_E_FILE_WRITE, "cannot write %s: %s", path, strerror(errno));
-    if (!special)
-        folder_sync(path);
     return RLX_OK;
 }
 

@@ -63,22 +63,26 @@ typedef struct rlx_bundle_parts {
     int n_images;
 } rlx_bundle_parts_t;
 
-/* Writes beside `path`, syncs, then renames over it: a reader sees the old file or the new one. The program is checked first. */
+/* Writes beside `path`, then renames over it: a reader sees the old file or the new one. The program is checked first. Leaves a stamp. */
 rlx_status_t rlx_bundle_write(const char *path, const rlx_bundle_parts_t *parts, rlx_diag_t *diag);
 
 typedef struct rlx_bundle rlx_bundle_t;
 
 enum {
-    RLX_BUNDLE_NO_STAMP = 1u << 0,  /* hash the constants even if a stamp vouches for them; leave no stamp */
+    RLX_BUNDLE_NO_STAMP = 1u << 0,  /* hash everything even if a stamp vouches for it; leave no stamp */
     RLX_BUNDLE_SKIP_CODE = 1u << 1, /* for inspection: no code object is picked, any machine will do */
     RLX_BUNDLE_VOUCHED = 1u << 2,   /* the caller vouches for this file (its own copy, hashed before): as if a stamp did */
 };
 
-/* Opens, verifies and maps. Constants are hashed by up to `RLX_BUNDLE_HASHERS` threads, or skipped when RLX_CACHE_DIR holds a stamp of the
- * same device, inode, ctime, size and root digest; after hashing a stamp is left there. */
+/* Opens, verifies and maps. Segments are hashed by up to `RLX_BUNDLE_HASHERS` threads, or not when RLX_CACHE_DIR holds a stamp of the same
+ * device, inode, ctime, size and root digest, left since this machine booted; after hashing a stamp is left there. */
 #define RLX_BUNDLE_HASHERS 8
 rlx_status_t rlx_bundle_open(const char *path, unsigned flags, rlx_bundle_t **out_bundle, rlx_diag_t *diag);
 void rlx_bundle_close(rlx_bundle_t *bundle);
+
+/* bundle/copy.c: copies a bundle's file over `to`, a regular file or none; every byte of the copy is verified before it takes its place. The
+ * copy, opened for inspection (RLX_BUNDLE_SKIP_CODE), is owned by the caller. Any failure leaves `to` as it was. */
+rlx_status_t rlx_bundle_copy(const char *from, const char *to, rlx_bundle_t **out_bundle, rlx_diag_t *diag);
 
 /* All borrowed until close. */
 const char *rlx_bundle_name(const rlx_bundle_t *bundle);
@@ -93,6 +97,10 @@ const uint8_t *rlx_bundle_signer(const rlx_bundle_t *bundle);          /* Ed2551
 bool rlx_bundle_stamped(const rlx_bundle_t *bundle);                   /* constants were not hashed: a stamp vouched for them */
 /* The code image chosen for this machine, mapped read and execute; NULL with RLX_BUNDLE_SKIP_CODE. `data` is its first byte. */
 const rlx_bundle_image_t *rlx_bundle_code(const rlx_bundle_t *bundle);
+
+/* bundle/digest_tree.c. Root of the digest tree: BLAKE2b-256 of "RLXtree1", the length as uint64, and the BLAKE2b-256 of every leaf of 1 MiB
+ * (the last may be shorter). `n_threads` >= 1 hash leaves side by side. False when out of memory. */
+bool rlx_bundle_digest_tree(const void *data, uint64_t bytes, int n_threads, uint8_t out_root[RLX_BUNDLE_DIGEST]);
 
 /* For `rlx inspect`: the file's segments. */
 typedef struct rlx_bundle_segment {

@@ -1,10 +1,12 @@
-/* Code objects run from a sealed memfd: bytes that nobody can change any more, digested after sealing and before anything in them is read.
+/* Code objects run from a sealed memfd: bytes that nobody can change any more, digested after sealing and before anything in them is read, or
+ * copied from a file that a stamp vouches for and that is found unchanged after the copy (reader.c).
  * The mapping is read and execute, never writable. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -22,9 +24,38 @@ static int memfd_open(void)
     return fd < 0 && errno == EINVAL ? memfd_create("rlx-code", MFD_CLOEXEC | MFD_ALLOW_SEALING) : fd; /* before Linux 6.3 */
 }
 
-static bool memfd_fill(int fd, const void *data, size_t bytes)
+static ssize_t piece_copy(int to, int from, off_t *offset, size_t bytes)
 {
-    return rlx_fd_write(fd, data, bytes) && fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
+    char piece[16384];
+    ssize_t n = sendfile(to, from, offset, bytes); /* from page cache to page cache */
+
+    if (n >= 0 || (errno != EINVAL && errno != ENOSYS))
+        return n;
+    n = pread(from, piece, bytes < sizeof piece ? bytes : sizeof piece, *offset);
+    if (n > 0 && !rlx_fd_write(to, piece, (size_t)n))
+        return -1;
+    *offset += n > 0 ? n : 0;
+    return n;
+}
+
+static bool memfd_copy(int to, int from, off_t offset, size_t bytes)
+{
+    while (bytes > 0) {
+        ssize_t n = piece_copy(to, from, &offset, bytes);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        bytes -= (size_t)n;
+    }
+    return true;
+}
+
+static bool memfd_fill(int to, int from, const rlx_bundle_segment_t *entry)
+{
+    return memfd_copy(to, from, (off_t)entry->offset, (size_t)entry->bytes) &&
+           fcntl(to, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
 }
 
 static rlx_status_t index_check(const rlx_bundle_mapped_code_t *code, rlx_bundle_image_t *image, rlx_diag_t *diag)
@@ -50,25 +81,32 @@ static rlx_status_t index_check(const rlx_bundle_mapped_code_t *code, rlx_bundle
     return RLX_OK;
 }
 
-rlx_status_t rlx_bundle_code_map(const void *segment, const rlx_bundle_segment_t *entry, rlx_bundle_mapped_code_t *out_code,
-                                 rlx_diag_t *diag)
+static rlx_status_t digest_check(const rlx_bundle_mapped_code_t *code, const rlx_bundle_segment_t *entry, rlx_diag_t *diag)
+{
+    uint8_t digest[RLX_BUNDLE_DIGEST];
+
+    if (!rlx_bundle_digest_tree(code->map, entry->bytes, 1, digest))
+        return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for digests");
+    if (memcmp(digest, entry->digest, sizeof digest) != 0)
+        return rlx_fail(diag, RLX_E_BUNDLE_DIGEST, "code for %s differs from its digest", entry->isa);
+    return RLX_OK;
+}
+
+rlx_status_t rlx_bundle_code_map(int file, const rlx_bundle_segment_t *entry, bool vouched, rlx_bundle_mapped_code_t *out_code, rlx_diag_t *diag)
 {
     rlx_bundle_mapped_code_t code = {.map = MAP_FAILED, .map_bytes = (size_t)entry->bytes, .image.isa = entry->isa};
-    uint8_t digest[RLX_BUNDLE_DIGEST];
     int fd = memfd_open();
-    rlx_status_t status;
+    rlx_status_t status = RLX_OK;
 
-    if (fd >= 0 && memfd_fill(fd, segment, code.map_bytes))
+    if (fd >= 0 && memfd_fill(fd, file, entry))
         code.map = mmap(NULL, code.map_bytes, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
     if (fd >= 0)
         close(fd);
     if (code.map == MAP_FAILED)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "cannot map code for %s as executable: %s", entry->isa, strerror(errno));
-    if (!rlx_bundle_digest_tree(code.map, entry->bytes, 1, digest))
-        status = rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for digests");
-    else if (memcmp(digest, entry->digest, sizeof digest) != 0)
-        status = rlx_fail(diag, RLX_E_BUNDLE_DIGEST, "code for %s differs from its digest", entry->isa);
-    else
+    if (!vouched)
+        status = digest_check(&code, entry, diag);
+    if (status == RLX_OK)
         status = index_check(&code, &code.image, diag);
     if (status != RLX_OK) {
         rlx_bundle_code_unmap(&code);

@@ -34,10 +34,6 @@ _Static_assert(sizeof(rlx_bundle_header_t) == 160, "file format");
 _Static_assert(sizeof(rlx_bundle_code_header_t) == 16, "file format");
 _Static_assert(sizeof(rlx_bundle_entry_t) == 8, "file format");
 
-/* Root of the digest tree: BLAKE2b-256 of "RLXtree1", the length as uint64, and the BLAKE2b-256 of every leaf of RLX_BUNDLE_LEAF bytes
- * (the last may be shorter). `n_threads` >= 1 hash leaves side by side. False when out of memory. */
-bool rlx_bundle_digest_tree(const void *data, uint64_t bytes, int n_threads, uint8_t out_root[RLX_BUNDLE_DIGEST]);
-
 /* The manifest as plain data. Strings lie in `text`. */
 typedef struct rlx_bundle_manifest {
     const char *name, *compiler;
@@ -58,18 +54,30 @@ rlx_status_t rlx_bundle_manifest_encode(const rlx_bundle_manifest_t *manifest, u
 rlx_status_t rlx_bundle_manifest_decode(const uint8_t *data, size_t bytes, rlx_bundle_manifest_t *out_manifest, rlx_diag_t *diag);
 void rlx_bundle_manifest_fini(rlx_bundle_manifest_t *manifest);
 
-/* bundle/code.c: copies a code segment into a sealed memfd, checks its digest there, maps it read and execute, checks the index. */
+/* bundle/stamp.c: a file as it was at one moment. A change after that moment shows as another ctime if it was `settled`; `owned`: nobody but
+ * this user and root may write it. False: it cannot be looked at. */
+typedef struct rlx_bundle_seen {
+    uint64_t device, inode, ctime_s, ctime_ns, bytes;
+    bool settled, owned;
+} rlx_bundle_seen_t;
+bool rlx_bundle_seen_look(int fd, rlx_bundle_seen_t *out_seen);
+bool rlx_bundle_seen_same(int fd, const rlx_bundle_seen_t *seen);
+
+/* Does a stamp vouch for the file, whose manifest has this digest? */
+bool rlx_bundle_stamp_holds(const rlx_bundle_seen_t *seen, const uint8_t *manifest_digest);
+/* Leaves one after all of the open file was hashed, if it was settled when first looked at and is still the same. */
+void rlx_bundle_stamp_leave(int fd, const rlx_bundle_seen_t *seen, const uint8_t *manifest_digest);
+/* Leaves one for a file that this process has just written from what it hashed; waits for the clock to tick (some milliseconds). */
+void rlx_bundle_stamp_written(int fd, const uint8_t *manifest_digest);
+
+/* bundle/code.c: copies a code segment, `entry->bytes` at `entry->offset` of the open bundle, into a sealed memfd, maps it read and execute,
+ * checks its digest there unless a stamp vouches for the copied bytes (`vouched`), checks the index. */
 typedef struct rlx_bundle_mapped_code {
     void *map;
     size_t map_bytes;
     rlx_bundle_image_t image;
 } rlx_bundle_mapped_code_t;
-rlx_status_t rlx_bundle_code_map(const void *segment, const rlx_bundle_segment_t *entry, rlx_bundle_mapped_code_t *out_code,
-                                 rlx_diag_t *diag);
+rlx_status_t rlx_bundle_code_map(int fd, const rlx_bundle_segment_t *entry, bool vouched, rlx_bundle_mapped_code_t *out_code, rlx_diag_t *diag);
 void rlx_bundle_code_unmap(rlx_bundle_mapped_code_t *code);
-
-/* bundle/stamp.c: does a stamp vouch for the open file `fd`, whose manifest has this digest? Leaves one after a full check. */
-bool rlx_bundle_stamp_holds(int fd, const uint8_t *manifest_digest);
-void rlx_bundle_stamp_leave(int fd, const uint8_t *manifest_digest);
 
 #endif

@@ -1,5 +1,6 @@
 /* Opens bundles. Order: header page (magic, version, sizes), manifest after its digest matched, the map of segments, gaps, then each
- * segment after its digest matched. Program and code are copied before they are digested, so what is checked is what runs. */
+ * segment after its digest matched. Program and code are copied before they are digested, so what is checked is what runs. Where a stamp
+ * vouches for the file, the file is looked at again after the copies: unchanged, they hold what was hashed when the stamp was left. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -24,6 +25,7 @@ struct rlx_bundle {
     void *program;
     const rlx_bundle_segment_t *ir, *program_segment, *constants, *code_segment;
     rlx_bundle_mapped_code_t code;
+    rlx_bundle_seen_t seen; /* before anything was read */
     bool has_code, stamped;
 };
 
@@ -64,9 +66,11 @@ static rlx_status_t file_open(rlx_bundle_t *bundle, const char *path, rlx_diag_t
         return rlx_fail(diag, RLX_E_FILE_OPEN, "cannot open bundle: %s", strerror(errno));
     if (!S_ISREG(info.st_mode))
         return rlx_fail(diag, RLX_E_FILE_OPEN, "cannot open bundle: not a regular file");
-    if (info.st_size <= RLX_BUNDLE_PAGE)
-        return BAD(diag, "the file has %" PRIu64 " bytes: no bundle, or cut off", (uint64_t)info.st_size);
-    bundle->map_bytes = (size_t)info.st_size;
+    if (!rlx_bundle_seen_look(bundle->fd, &bundle->seen))
+        return rlx_fail(diag, RLX_E_FILE_OPEN, "cannot open bundle: %s", strerror(errno));
+    if (bundle->seen.bytes <= RLX_BUNDLE_PAGE)
+        return BAD(diag, "the file has %" PRIu64 " bytes: no bundle, or cut off", bundle->seen.bytes);
+    bundle->map_bytes = (size_t)bundle->seen.bytes;
     return RLX_OK;
 }
 
@@ -196,7 +200,7 @@ static rlx_status_t digest_check(const void *data, const rlx_bundle_segment_t *s
     return RLX_OK;
 }
 
-static rlx_status_t program_load(rlx_bundle_t *bundle, rlx_diag_t *diag)
+static rlx_status_t program_load(rlx_bundle_t *bundle, bool vouched, rlx_diag_t *diag)
 {
     const rlx_bundle_segment_t *segment = bundle->program_segment;
 
@@ -204,7 +208,8 @@ static rlx_status_t program_load(rlx_bundle_t *bundle, rlx_diag_t *diag)
     if (bundle->program == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for a program of %" PRIu64 " bytes", segment->bytes);
     memcpy(bundle->program, bundle->map + segment->offset, segment->bytes);
-    RLX_TRY(digest_check(bundle->program, segment, 1, diag));
+    if (!vouched)
+        RLX_TRY(digest_check(bundle->program, segment, 1, diag));
     RLX_TRY(rlx_program_check(bundle->program, segment->bytes, bundle->constants->bytes, diag));
     if (((const rlx_program_header_t *)bundle->program)->kernel_abi != bundle->manifest.kernel_abi)
         return BAD(diag, "program and manifest name different kernel ABIs");
@@ -213,7 +218,7 @@ static rlx_status_t program_load(rlx_bundle_t *bundle, rlx_diag_t *diag)
 
 static int isa_rank(const char *isa) { return strcmp(isa, "x86-64-v4") == 0 ? 2 : strcmp(isa, "x86-64-v3") == 0 ? 1 : 0; }
 
-static rlx_status_t code_load(rlx_bundle_t *bundle, rlx_diag_t *diag)
+static rlx_status_t code_load(rlx_bundle_t *bundle, bool vouched, rlx_diag_t *diag)
 {
     const rlx_bundle_segment_t *best = NULL;
     const char *only = getenv("RLX_ISA");
@@ -229,7 +234,7 @@ static rlx_status_t code_load(rlx_bundle_t *bundle, rlx_diag_t *diag)
         return rlx_fail(diag, RLX_E_BUNDLE_TARGET, "the bundle has no code object that this machine runs%s%s",
                         only ? "; RLX_ISA asks for " : "", only ? only : "");
     bundle->code_segment = best;
-    RLX_TRY(rlx_bundle_code_map(bundle->map + best->offset, best, &bundle->code, diag));
+    RLX_TRY(rlx_bundle_code_map(bundle->fd, best, vouched, &bundle->code, diag));
     bundle->has_code = true;
     return RLX_OK;
 }
@@ -242,21 +247,34 @@ static int hashers(void)
 }
 
 /* All that was not digested yet: constants, text, code for other machines. */
-static rlx_status_t rest_check(rlx_bundle_t *bundle, unsigned flags, rlx_diag_t *diag)
+static rlx_status_t rest_check(const rlx_bundle_t *bundle, rlx_diag_t *diag)
 {
-    bool stamps = (flags & RLX_BUNDLE_NO_STAMP) == 0;
-
-    bundle->stamped = (flags & RLX_BUNDLE_VOUCHED) != 0 || (stamps && rlx_bundle_stamp_holds(bundle->fd, bundle->header.manifest_digest));
-    if (bundle->stamped)
-        return RLX_OK;
     for (int i = 0; i < bundle->manifest.n_segments; i++) {
         const rlx_bundle_segment_t *segment = &bundle->manifest.segments[i];
 
         if (segment != bundle->program_segment && segment != bundle->code_segment)
             RLX_TRY(digest_check(bundle->map + segment->offset, segment, hashers(), diag));
     }
-    if (stamps)
-        rlx_bundle_stamp_leave(bundle->fd, bundle->header.manifest_digest);
+    return RLX_OK;
+}
+
+/* A stamp spares digests: of constants and text in any case, of program and code where nobody else may write the file, since whoever has
+ * it mapped for writing could change a byte before its ctime tells. */
+static rlx_status_t segments_load(rlx_bundle_t *bundle, unsigned flags, rlx_diag_t *diag)
+{
+    bool stamps = (flags & RLX_BUNDLE_NO_STAMP) == 0;
+    bool stamp = stamps && rlx_bundle_stamp_holds(&bundle->seen, bundle->header.manifest_digest);
+
+    RLX_TRY(program_load(bundle, stamp && bundle->seen.owned, diag));
+    if ((flags & RLX_BUNDLE_SKIP_CODE) == 0)
+        RLX_TRY(code_load(bundle, stamp && bundle->seen.owned, diag));
+    if (stamp && !rlx_bundle_seen_same(bundle->fd, &bundle->seen))
+        return rlx_fail(diag, RLX_E_BUNDLE_DIGEST, "the bundle changed while it was opened");
+    bundle->stamped = stamp || (flags & RLX_BUNDLE_VOUCHED) != 0;
+    if (!bundle->stamped)
+        RLX_TRY(rest_check(bundle, diag));
+    if (!bundle->stamped && stamps)
+        rlx_bundle_stamp_leave(bundle->fd, &bundle->seen, bundle->header.manifest_digest);
     return RLX_OK;
 }
 
@@ -276,10 +294,7 @@ static rlx_status_t bundle_load(rlx_bundle_t *bundle, const char *path, unsigned
         return rlx_fail(diag, RLX_E_FILE_OPEN, "cannot map bundle: %s", strerror(errno));
     bundle->map = map;
     RLX_TRY(gaps_check(bundle, diag));
-    RLX_TRY(program_load(bundle, diag));
-    if ((flags & RLX_BUNDLE_SKIP_CODE) == 0)
-        RLX_TRY(code_load(bundle, diag));
-    return rest_check(bundle, flags, diag);
+    return segments_load(bundle, flags, diag);
 }
 
 rlx_status_t rlx_bundle_open(const char *path, unsigned flags, rlx_bundle_t **out_bundle, rlx_diag_t *diag)

@@ -1,8 +1,10 @@
 /* Writes bundles. Deterministic: no time, no path, no order that depends on memory; options are sorted by key. What is written passes what
  * the reader checks: the program is checked here, so a compiler fault shows at compile time. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/digest.h"
 #include "base/file.h"
@@ -22,7 +24,7 @@ typedef struct writer {
     void *owned[RLX_BUNDLE_SEGMENTS_MAX]; /* code segments made here */
     int n_owned;
     uint8_t *manifest_data;
-    uint8_t page[RLX_BUNDLE_PAGE];
+    uint8_t page[RLX_BUNDLE_PAGE], manifest_digest[RLX_BUNDLE_DIGEST];
     rlx_diag_t *diag;
 } writer_t;
 
@@ -131,7 +133,8 @@ static rlx_status_t parts_lay_out(writer_t *writer)
 
     RLX_TRY(manifest_lay_out(writer, &bytes));
     header.manifest_bytes = (uint32_t)bytes;
-    rlx_digest_blake2b(writer->manifest_data, bytes, header.manifest_digest);
+    rlx_digest_blake2b(writer->manifest_data, bytes, writer->manifest_digest);
+    memcpy(header.manifest_digest, writer->manifest_digest, sizeof header.manifest_digest);
     memcpy(writer->page, &header, sizeof header);
     part_add(writer, writer->page, sizeof writer->page);
     part_add(writer, writer->manifest_data, bytes);
@@ -159,17 +162,27 @@ static rlx_status_t bundle_build(writer_t *writer, const rlx_bundle_parts_t *par
     return parts_lay_out(writer);
 }
 
+/* Closes; what was digested is what was written, so a run at once need not hash it again. */
+static rlx_status_t file_finish(int fd, const char *path, const uint8_t *manifest_digest, rlx_diag_t *diag)
+{
+    rlx_bundle_stamp_written(fd, manifest_digest);
+    return close(fd) == 0 ? RLX_OK : rlx_fail(diag, RLX_E_FILE_WRITE, "cannot write %s: %s", path, strerror(errno));
+}
+
 rlx_status_t rlx_bundle_write(const char *path, const rlx_bundle_parts_t *parts, rlx_diag_t *diag)
 {
     writer_t *writer = calloc(1, sizeof *writer);
     rlx_status_t status;
+    int fd;
 
     if (writer == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory to write a bundle");
     writer->diag = diag;
     status = bundle_build(writer, parts);
     if (status == RLX_OK)
-        status = rlx_file_write_parts(path, writer->parts, writer->n_parts, diag);
+        status = rlx_file_write_open(path, writer->parts, writer->n_parts, &fd, diag);
+    if (status == RLX_OK)
+        status = file_finish(fd, path, writer->manifest_digest, diag);
     for (int i = 0; i < writer->n_owned; i++)
         free(writer->owned[i]);
     free(writer->manifest_data);

@@ -1,8 +1,8 @@
 /* The compile cache: bundles named after everything that went into them.
  *
  * External data is found in the model's bytes: its key "location" with the path behind it. Where that key stands in any other form than
- * writers use, the model is compiled without the cache, so that what was not understood cannot be stale. At most ENTRIES_MAX bundles are
- * kept; the oldest go. */
+ * writers use, the model is compiled without the cache, so that what was not understood cannot be stale. At most ENTRIES_MAX bundles and
+ * BYTES_MAX bytes are kept; the oldest go. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -18,6 +18,8 @@
 #include "cli/compile_job.h"
 
 #define ENTRIES_MAX 64
+#define BYTES_MAX ((uint64_t)8 << 30)
+#define HASHERS 2
 #define KEY_BYTES_MAX ((size_t)1 << 20)
 
 /* One line of the key: what, and the digest of a file's bytes ("absent" where it cannot be read: then the compiler will say why). */
@@ -29,8 +31,10 @@ static void key_file(rlx_text_t *key, const char *what, const char *path)
     rlx_bytes_t file;
 
     if (stat(path, &info) == 0 && S_ISREG(info.st_mode) && rlx_file_map(path, &file, NULL) == RLX_OK) {
-        rlx_digest_blake2b(file.data, file.bytes, digest);
-        rlx_digest_hex(digest, sizeof digest, hex);
+        if (rlx_bundle_digest_tree(file.data, file.bytes, HASHERS, digest))
+            rlx_digest_hex(digest, sizeof digest, hex);
+        else
+            key->full = true; /* without memory there is no key */
         rlx_file_unmap(&file);
     }
     rlx_text_printf(key, "%s %s\n", what, hex);
@@ -89,12 +93,12 @@ static rlx_status_t key_make(const rlx_compile_job_t *job, char out_hex[2 * RLX_
     out_hex[0] = '\0';
     RLX_TRY(rlx_file_map(job->model, &file, diag));
     rlx_text_init(&key, KEY_BYTES_MAX);
-    rlx_text_puts(&key, "rlx compile cache 1\n");
+    rlx_text_puts(&key, "rlx compile cache 2\n");
     key_file(&key, "program", "/proc/self/exe");
-    rlx_digest_blake2b(file.data, file.bytes, digest);
+    whole = rlx_bundle_digest_tree(file.data, file.bytes, HASHERS, digest);
     rlx_text_puts(&key, "model ");
     rlx_text_add(&key, digest, sizeof digest);
-    whole = key_external(&key, job->model, &file);
+    whole = whole && key_external(&key, job->model, &file);
     for (int i = 0; i < job->n_recorded; i++)
         rlx_text_printf(&key, "option %s %s\n", job->recorded[i].key, job->recorded[i].value);
     rlx_file_unmap(&file);
@@ -109,20 +113,13 @@ static rlx_status_t key_make(const rlx_compile_job_t *job, char out_hex[2 * RLX_
 /* The folder of bundles in the cache. Owned by the caller. */
 static rlx_status_t cache_folder(char **out_folder, rlx_diag_t *diag)
 {
-    const char *own = getenv("RLX_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int n;
+    const char *own = getenv("RLX_CACHE_DIR"); /* main.c fills it in */
 
-    if (own != NULL && own[0] != '\0')
-        n = asprintf(out_folder, "%s/bundles", own);
-    else if (xdg != NULL && xdg[0] == '/')
-        n = asprintf(out_folder, "%s/rlx/bundles", xdg);
-    else if (home != NULL && home[0] == '/')
-        n = asprintf(out_folder, "%s/.cache/rlx/bundles", home);
-    else {
+    if (own == NULL || own[0] == '\0') {
         rlx_fail(diag, RLX_E_FILE_WRITE, "there is no folder for compiled models: neither RLX_CACHE_DIR nor HOME is set");
         return rlx_diag_hint(diag, "Set RLX_CACHE_DIR, or compile the model with `rlx compile` and name the bundle.");
     }
-    if (n < 0)
+    if (asprintf(out_folder, "%s/bundles", own) < 0)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
     return rlx_cli_folder_make(*out_folder, diag);
 }
@@ -134,30 +131,42 @@ static int entry_filter(const struct dirent *entry)
     return n > 5 && strcmp(entry->d_name + n - 5, ".rlxb") == 0;
 }
 
-/* Removes the oldest entry while there are too many. What cannot be removed stays. */
-static void cache_trim(const char *folder)
+/* Removes the oldest entry. False: nothing could be removed. `out_bytes`: what all took before. */
+static bool oldest_remove(const char *folder, int *out_entries, uint64_t *out_bytes, bool remove)
 {
     struct dirent **names;
-    int n = scandir(folder, &names, entry_filter, NULL), oldest = -1;
+    int n = scandir(folder, &names, entry_filter, NULL);
     struct timespec oldest_time = {0};
+    char path[4096], oldest[4096] = "";
     struct stat info;
-    char path[4096];
 
+    *out_entries = n > 0 ? n : 0;
+    *out_bytes = 0;
     for (int i = 0; i < n; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name);
-        if (stat(path, &info) == 0 && (oldest < 0 || info.st_mtim.tv_sec < oldest_time.tv_sec)) {
-            oldest = i;
+        free(names[i]);
+        if (stat(path, &info) != 0)
+            continue;
+        *out_bytes += (uint64_t)info.st_size;
+        if (oldest[0] == '\0' || info.st_mtim.tv_sec < oldest_time.tv_sec) {
+            strcpy(oldest, path);
             oldest_time = info.st_mtim;
         }
     }
-    if (n > ENTRIES_MAX && oldest >= 0) {
-        snprintf(path, sizeof path, "%s/%s", folder, names[oldest]->d_name);
-        (void)unlink(path);
-    }
-    for (int i = 0; i < n; i++)
-        free(names[i]);
     if (n >= 0)
         free(names);
+    return remove && oldest[0] != '\0' && unlink(oldest) == 0;
+}
+
+/* What cannot be removed stays. */
+static void cache_trim(const char *folder)
+{
+    uint64_t bytes;
+    int n;
+
+    do
+        (void)oldest_remove(folder, &n, &bytes, false);
+    while ((n > ENTRIES_MAX || bytes > BYTES_MAX) && oldest_remove(folder, &n, &bytes, true));
 }
 
 static bool entry_good(const char *path)
@@ -170,20 +179,31 @@ static bool entry_good(const char *path)
     return true;
 }
 
-rlx_status_t rlx_compile_cached(const rlx_compile_job_t *job, char **out_path, rlx_diag_t *diag)
+/* The entry's path, there or not yet, and its folder; both owned by the caller. `out_cached` false: the model has no key. */
+static rlx_status_t entry_find(const rlx_compile_job_t *job, char **out_folder, char **out_path, bool *out_cached, rlx_diag_t *diag)
 {
-    char hex[2 * RLX_BLAKE2B_BYTES + 1], *folder = NULL, *path = NULL;
-    rlx_compile_figures_t figures;
-    rlx_status_t status;
+    char hex[2 * RLX_BLAKE2B_BYTES + 1], *folder = NULL;
 
     RLX_TRY(key_make(job, hex, diag));
     RLX_TRY(cache_folder(&folder, diag));
-    if (asprintf(&path, "%s/%s%ld.rlxb", folder, hex[0] != '\0' ? hex : "uncached-", hex[0] != '\0' ? 0L : (long)getpid()) < 0) {
+    *out_cached = hex[0] != '\0';
+    if (asprintf(out_path, "%s/%s%ld.rlxb", folder, *out_cached ? hex : "uncached-", *out_cached ? 0L : (long)getpid()) < 0) {
         free(folder);
         return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
     }
-    status = RLX_OK;
-    if (hex[0] == '\0' || !entry_good(path)) {
+    *out_folder = folder;
+    return RLX_OK;
+}
+
+rlx_status_t rlx_compile_cached(const rlx_compile_job_t *job, char **out_path, rlx_diag_t *diag)
+{
+    char *folder, *path;
+    rlx_compile_figures_t figures;
+    rlx_status_t status = RLX_OK;
+    bool cached;
+
+    RLX_TRY(entry_find(job, &folder, &path, &cached, diag));
+    if (!cached || !entry_good(path)) {
         fprintf(stderr, "compiling %s\n", job->model);
         status = rlx_compile_job_run(job, path, &figures, diag);
         cache_trim(folder);
@@ -193,5 +213,61 @@ rlx_status_t rlx_compile_cached(const rlx_compile_job_t *job, char **out_path, r
         *out_path = path;
     else
         free(path);
+    return status;
+}
+
+/* What can be told of a bundle that was compiled before. */
+static void figures_read(const rlx_bundle_t *bundle, rlx_compile_figures_t *out_figures)
+{
+    const rlx_program_header_t *program = rlx_bundle_program(bundle);
+    const rlx_program_value_t *values = RLX_PROGRAM_TABLE(rlx_program_value_t, program, values);
+    const rlx_program_symbol_t *symbols = RLX_PROGRAM_TABLE(rlx_program_symbol_t, program, symbols);
+    size_t constants_bytes;
+
+    (void)rlx_bundle_constants(bundle, &constants_bytes);
+    *out_figures = (rlx_compile_figures_t){
+        .n_steps = (int64_t)program->steps.count, .constants_bytes = (int64_t)constants_bytes, .cached = true};
+    for (uint64_t i = 0; i < program->values.count && out_figures->independent[0] == '\0'; i++)
+        if (values[i].batch_symbol < program->symbols.count)
+            snprintf(out_figures->independent, sizeof out_figures->independent, "%.63s",
+                     RLX_PROGRAM_TABLE(char, program, strings) + symbols[values[i].batch_symbol].name);
+}
+
+/* False: there is no such entry, it is damaged, or the copy failed: compiling will tell. */
+static bool entry_take(const char *entry, const char *path, rlx_compile_figures_t *out_figures)
+{
+    rlx_bundle_t *bundle;
+
+    if (access(entry, R_OK) != 0 || rlx_cli_parent_make(path, NULL) != RLX_OK || rlx_bundle_copy(entry, path, &bundle, NULL) != RLX_OK)
+        return false;
+    figures_read(bundle, out_figures);
+    rlx_bundle_close(bundle);
+    return true;
+}
+
+rlx_status_t rlx_compile_cached_to(const rlx_compile_job_t *job, const char *path, rlx_compile_figures_t *out_figures, rlx_diag_t *diag)
+{
+    char *folder, *entry;
+    rlx_compile_figures_t copied;
+    rlx_status_t status;
+    bool cached;
+
+    if (entry_find(job, &folder, &entry, &cached, NULL) != RLX_OK)
+        return rlx_compile_job_run(job, path, out_figures, diag);
+    if (cached && entry_take(entry, path, out_figures)) {
+        status = RLX_OK;
+    } else if (!cached || access(folder, W_OK) != 0) {
+        status = rlx_compile_job_run(job, path, out_figures, diag);
+    } else {
+        status = rlx_compile_job_run(job, entry, out_figures, diag);
+        cache_trim(folder);
+        if (status == RLX_OK ? !entry_take(entry, path, &copied) : diag->code == RLX_E_FILE_WRITE) { /* no room for both? */
+            (void)unlink(entry);
+            *diag = (rlx_diag_t){0};
+            status = rlx_compile_job_run(job, path, out_figures, diag);
+        }
+    }
+    free(folder);
+    free(entry);
     return status;
 }

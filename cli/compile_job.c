@@ -163,8 +163,7 @@ static rlx_status_t model_compile(const rlx_compile_job_t *job, rlx_compiled_t *
     return status == RLX_OK ? RLX_OK : rlx_diag_at(diag, "%s", job->model);
 }
 
-/* Makes the folder that `path` lies in. */
-static rlx_status_t parent_make(const char *path, rlx_diag_t *diag)
+rlx_status_t rlx_cli_parent_make(const char *path, rlx_diag_t *diag)
 {
     const char *slash = strrchr(path, '/');
     char *folder;
@@ -187,7 +186,7 @@ rlx_status_t rlx_compile_job_run(const rlx_compile_job_t *job, const char *path,
 
     RLX_TRY(model_compile(job, &compiled, diag));
     rlx_cli_progress(NULL, "write");
-    status = parent_make(path, diag);
+    status = rlx_cli_parent_make(path, diag);
     if (status == RLX_OK)
         status = bundle_write(job, &compiled, path, diag);
     rlx_cli_progress(NULL, NULL);

@@ -18,6 +18,7 @@ typedef struct rlx_compile_job {
 typedef struct rlx_compile_figures {
     int64_t n_steps, n_reorders, constants_bytes;
     char independent[64]; /* the symbol along which a server may batch requests; "": none */
+    bool cached;          /* nothing was compiled: `n_reorders` is not known */
 } rlx_compile_figures_t;
 
 void rlx_compile_job_init(rlx_compile_job_t *out_job);
@@ -30,10 +31,17 @@ rlx_status_t rlx_compile_job_complete(rlx_compile_job_t *job, rlx_diag_t *diag);
 /* Compiles and writes the bundle to `path`, making its folder. */
 rlx_status_t rlx_compile_job_run(const rlx_compile_job_t *job, const char *path, rlx_compile_figures_t *out_figures, rlx_diag_t *diag);
 
-/* cli/compile_cache.c: the same through the cache (RLX_CACHE_DIR, else ~/.cache/rlx). The path is owned by the caller.
+/* Makes the folder that `path` lies in. */
+rlx_status_t rlx_cli_parent_make(const char *path, rlx_diag_t *diag);
+
+/* cli/compile_cache.c: the same through the cache (RLX_CACHE_DIR, else ~/.cache/rlx).
  *
  * The key is the content: the model's bytes, those of its external data, the options, and the bytes of this very program. Nothing that can
  * change without changing the key decides what is used, so an entry is never stale; a damaged one is compiled again. */
+
+/* The entry itself, for those who only read it. The path is owned by the caller. */
 rlx_status_t rlx_compile_cached(const rlx_compile_job_t *job, char **out_path, rlx_diag_t *diag);
+/* A copy of the entry at `path`, making its folder. Compiles without the cache where there is no folder for it, or no room. */
+rlx_status_t rlx_compile_cached_to(const rlx_compile_job_t *job, const char *path, rlx_compile_figures_t *out_figures, rlx_diag_t *diag);
 
 #endif

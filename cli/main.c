@@ -1,6 +1,8 @@
 /* `rlx VERB ...`: finds the verb in the table, prints help and version, and turns the verb's status into the exit code. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/cli.h"
 #include "cli/version.h"
@@ -114,11 +116,29 @@ static const char *program_verb(const char *program)
     return NULL;
 }
 
+/* RLX_CACHE_DIR for this process and what it starts: as given, else the user's cache folder. Without any, nothing is kept. */
+static void cache_choose(void)
+{
+    const char *own = getenv("RLX_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    bool user = xdg == NULL || xdg[0] != '/';
+    const char *base = user ? home : xdg;
+    char path[4096];
+
+    if ((own != NULL && own[0] != '\0') || base == NULL || base[0] != '/')
+        return;
+    if (snprintf(path, sizeof path, "%s%s", base, user ? "/.cache" : "") >= (int)sizeof path - 5)
+        return;
+    mkdir(path, 0700); /* it may exist */
+    strcat(path, "/rlx");
+    setenv("RLX_CACHE_DIR", path, 1);
+}
+
 int main(int argc, char **argv)
 {
     const char *named = argc > 0 ? program_verb(argv[0]) : NULL;
     const rlx_verb_t *verb;
 
+    cache_choose();
     if (named != NULL)
         return verb_find(named) != NULL ? verb_run(verb_find(named), argc, argv) : verb_refuse(named);
     if (argc < 2) {

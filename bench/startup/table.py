@@ -1,8 +1,8 @@
 """For every network: start of process to first answer and peak memory, RLX beside ONNX Runtime; and the compiler's time and peak memory.
 
-RLX is `rlx infer` with a verification stamp, from execve to exit, files in the page cache. ONNX Runtime runs in Python: what an
+RLX is `rlx infer` with the verification stamp that `rlx compile` leaves, from execve to exit, files in the page cache. ONNX Runtime runs in Python: what an
 interpreter that only loads numpy and the inputs takes is subtracted, from time and memory, so that both are the engine's own. One thread,
-medians of --rounds. `rlx compile` with an empty cache, and again with what that left. Goals: 0.2 of the time, 0.7 of the memory; 20 s and
+rounds of both alternate, medians of --rounds (ONNX Runtime: of the differences). `rlx compile` with an empty cache, and again with what that left. Goals: 0.2 of the time, 0.7 of the memory; 20 s and
 2 s; 4 times the model and 300 MiB. `!` marks what misses its goal.
 
 This process imports nothing large: the peak that Linux reports of a child is never below its parent's size at the time of the fork."""
@@ -37,11 +37,6 @@ def spend(words, environment=None):
     return None if process.returncode else ((time.monotonic() - started) * 1e3, usage.ru_maxrss * 1024 / MIB)
 
 
-def median(rounds, words, environment=None):
-    figures = [spend(words, environment) for _ in range(rounds)]
-    return None if None in figures else tuple(statistics.median(column) for column in zip(*figures))
-
-
 def compiler(rlx, base, folder):
     """(ms, MiB) of compiling with an empty cache, ms with a warm one."""
     cache = os.path.join(folder, "compile")
@@ -51,22 +46,19 @@ def compiler(rlx, base, folder):
     return first and again and (*first, again[0])
 
 
-def start(rlx, base, folder, rounds):
-    environment = {"RLX_CACHE_DIR": os.path.join(folder, "stamps")}
-    words = [rlx, "infer", os.path.join(folder, "model.rlxb"), "--input", base + ".npz", "--output", os.path.join(MEMORY, f"rlx-out-{os.getpid()}.npz"),
-             "--threads", "1", "--quiet"] # not beside the bundle: the answer's fsync would wait for what the compiler wrote
-    found = spend(words, environment) and median(rounds, words, environment) # the first leaves the stamp
-    if os.path.exists(words[6]):
-        os.remove(words[6])
-    return found
-
-
-def peer(base, rounds):
-    pairs = [[spend([sys.executable, "-c", code, base]) for code in (BARE, PEER)] for _ in range(rounds)] # interleaved
-    if any(None in pair for pair in pairs):
-        return None
-    bare, whole = ([statistics.median(column) for column in zip(*figures)] for figures in zip(*pairs))
-    return (whole[0] - bare[0], whole[1] - bare[1])
+def starts(rlx, base, folder, rounds):
+    """((ms, MiB) of RLX, of ONNX Runtime), each None where it fails."""
+    environment = {"RLX_CACHE_DIR": os.path.join(folder, "compile")} # with the compiler's stamp
+    answer = os.path.join(MEMORY, f"rlx-out-{os.getpid()}.npz")
+    words = [rlx, "infer", os.path.join(folder, "model.rlxb"), "--input", base + ".npz", "--output", answer, "--threads", "1", "--quiet"]
+    mine, other = [], []
+    for _ in range(rounds):
+        mine.append(spend(words, environment))
+        bare, whole = (spend([sys.executable, "-c", code, base]) for code in (BARE, PEER))
+        other.append(bare and whole and (whole[0] - bare[0], whole[1] - bare[1]))
+    if os.path.exists(answer):
+        os.remove(answer)
+    return [None if None in figures else tuple(statistics.median(column) for column in zip(*figures)) for figures in (mine, other)]
 
 
 def mark(value, limit, text):
@@ -79,9 +71,8 @@ def row(rlx, name, options):
         built = compiler(rlx, base, folder)
         if not built:
             return f"| {name} | refused |" + " |" * 9
-        os.sync()
-        time.sleep(2.1) # a file that changed less than two seconds ago gets no stamp
-        mine, other = start(rlx, base, folder, options.rounds), peer(base, options.rounds)
+        os.sync() # what the compiler wrote is not written during a run
+        mine, other = starts(rlx, base, folder, options.rounds)
     size = os.path.getsize(base + ".onnx") / MIB
     cells = [name]
     if mine and other:
@@ -98,7 +89,7 @@ def main():
     parser.add_argument("--rlx", required=True)
     parser.add_argument("--work", required=True, help="folder of bench/models.py")
     parser.add_argument("--models", help="comma-separated (all in the folder)")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
     there = sorted(file[:-5] for file in os.listdir(options.work) if file.endswith(".onnx") and "@" not in file)
     print("| model | RLX, ms | ONNX Runtime, ms | ratio | RLX, MiB | ONNX Runtime, MiB | ratio | file, MiB | compile, s | again, s | peak, MiB |")

@@ -232,44 +232,102 @@ static void a_signature_is_checked(void **state)
     assert_refused(rlx_bundle_open(path, 0, &bundle, &diag), RLX_E_BUNDLE_DIGEST, "signature does not fit");
 }
 
-/* Sets the file's ctime into the past as far as a test can: it waits until the change is old enough to be stamped. */
-static void a_stamp_spares_hashing_until_the_file_changes(void **state)
+static bool opens_stamped(unsigned flags)
 {
     rlx_bundle_t *bundle;
+    bool stamped;
+
+    assert_ok(rlx_bundle_open(path, flags, &bundle, &diag));
+    stamped = rlx_bundle_stamped(bundle);
+    rlx_bundle_close(bundle);
+    return stamped;
+}
+
+static void cache_begin(char folder[300])
+{
+    snprintf(folder, 300, "%s-cache", path);
+    setenv("RLX_CACHE_DIR", folder, 1);
+}
+
+static void cache_end(void)
+{
+    char command[320];
+
+    unsetenv("RLX_CACHE_DIR");
+    snprintf(command, sizeof command, "rm -rf '%s-cache'", path);
+    assert_int_equal(system(command), 0);
+}
+
+static void whoever_writes_a_bundle_leaves_its_stamp(void **state)
+{
     char folder[300];
+
+    (void)state;
+    cache_begin(folder);
+    file_make();
+    assert_true(opens_stamped(0)); /* at once: nothing to wait for */
+    assert_false(opens_stamped(RLX_BUNDLE_NO_STAMP));
+    assert_true(opens_stamped(0));
+    cache_end();
+    assert_false(opens_stamped(0));
+}
+
+/* Every byte, right after the file was written and right after it was stamped: no moment is too short for a change to be seen. */
+static void a_stamp_ends_with_any_change(void **state)
+{
+    char folder[300];
+    struct stat info;
     int fd;
 
     (void)state;
-    snprintf(folder, sizeof folder, "%s-cache", path);
-    setenv("RLX_CACHE_DIR", folder, 1);
+    cache_begin(folder);
     file_make();
-    assert_ok(rlx_bundle_open(path, 0, &bundle, &diag));
-    rlx_bundle_close(bundle);
-    assert_ok(rlx_bundle_open(path, 0, &bundle, &diag));
-    assert_false(rlx_bundle_stamped(bundle)); /* changed a moment ago: no stamp yet */
-    rlx_bundle_close(bundle);
-    sleep(4);
-    assert_ok(rlx_bundle_open(path, 0, &bundle, &diag));
-    assert_false(rlx_bundle_stamped(bundle));
-    rlx_bundle_close(bundle);
-    assert_ok(rlx_bundle_open(path, 0, &bundle, &diag));
-    assert_true(rlx_bundle_stamped(bundle));
-    rlx_bundle_close(bundle);
-    assert_ok(rlx_bundle_open(path, RLX_BUNDLE_NO_STAMP, &bundle, &diag));
-    assert_false(rlx_bundle_stamped(bundle));
-    rlx_bundle_close(bundle);
-    fd = open(path, O_RDWR);
-    byte_flip(fd, 4096 * 4 + 5);
-    close(fd);
-    assert_int_not_equal(rlx_bundle_open(path, 0, &bundle, NULL), RLX_OK);
-    chmod(folder, 0777);
+    assert_int_equal(stat(path, &info), 0);
+    for (off_t at = 0; at < info.st_size; at += info.st_size / 40) {
+        rlx_bundle_t *bundle;
+
+        file_make();
+        fd = open(path, O_RDWR);
+        byte_flip(fd, at);
+        assert_int_not_equal(rlx_bundle_open(path, 0, &bundle, NULL), RLX_OK);
+        byte_flip(fd, at);
+        for (int settle = 0; settle < 100 && !opens_stamped(0); settle++) /* hashed, then stamped once the clock has ticked */
+            usleep(1000);
+        assert_true(opens_stamped(0));
+        byte_flip(fd, at);
+        assert_int_not_equal(rlx_bundle_open(path, 0, &bundle, NULL), RLX_OK);
+        close(fd);
+    }
+    cache_end();
+}
+
+static void a_copy_has_no_stamp_until_it_was_hashed(void **state)
+{
+    char folder[300], command[1200];
+
+    (void)state;
+    cache_begin(folder);
     file_make();
-    assert_ok(rlx_bundle_open(path, 0, &bundle, &diag));
-    assert_false(rlx_bundle_stamped(bundle)); /* a folder that others may write is not trusted */
-    rlx_bundle_close(bundle);
-    unsetenv("RLX_CACHE_DIR");
-    snprintf(folder, sizeof folder, "rm -rf '%s-cache'", path);
-    assert_int_equal(system(folder), 0);
+    snprintf(command, sizeof command, "cp '%s' '%s.copy' && mv '%s.copy' '%s'", path, path, path, path);
+    assert_int_equal(system(command), 0);
+    usleep(20000);
+    assert_false(opens_stamped(0));
+    assert_true(opens_stamped(0));
+    cache_end();
+}
+
+static void a_cache_folder_that_others_may_write_is_not_trusted(void **state)
+{
+    char folder[300];
+
+    (void)state;
+    cache_begin(folder);
+    file_make();
+    assert_true(opens_stamped(0));
+    assert_int_equal(chmod(folder, 0777), 0);
+    assert_false(opens_stamped(0));
+    assert_false(opens_stamped(0));
+    cache_end();
 }
 
 static void the_digest_tree_does_not_depend_on_threads(void **state)
@@ -300,7 +358,10 @@ int main(void)
         cmocka_unit_test(a_cut_or_longer_file_is_refused),
         cmocka_unit_test(a_newer_major_version_is_named),
         cmocka_unit_test(a_signature_is_checked),
-        cmocka_unit_test(a_stamp_spares_hashing_until_the_file_changes),
+        cmocka_unit_test(whoever_writes_a_bundle_leaves_its_stamp),
+        cmocka_unit_test(a_stamp_ends_with_any_change),
+        cmocka_unit_test(a_copy_has_no_stamp_until_it_was_hashed),
+        cmocka_unit_test(a_cache_folder_that_others_may_write_is_not_trusted),
         cmocka_unit_test(the_digest_tree_does_not_depend_on_threads),
     };
     int failed;

@@ -119,6 +119,74 @@ def run_refuses_what_it_cannot_serve(project):
 
 
 @test
+def what_was_compiled_is_not_compiled_again(project):
+    cache, first, again = project.folder / "compiled", project.folder / "first.rlxb", project.folder / "again/deep.rlxb"
+    environment = {**os.environ, "RLX_CACHE_DIR": str(cache)}
+
+    def compiled(output, *words, reused, model=project.model):
+        run = rlx("compile", "--model", model, "--output", str(output), *words, env=environment)
+        expect(run, 0, "steps", "MB of constants")
+        assert ("compiled before" in run.stdout) == reused, run.stdout
+        return output.read_bytes(), run.stdout
+
+    def entries():
+        return sorted((cache / "bundles").glob("*.rlxb"))
+
+    fresh, told = compiled(first, reused=False)
+    assert len(entries()) == 1
+    reused, retold = compiled(again, reused=True)
+    assert reused == fresh and re.findall("batched along.*", told) == re.findall("batched along.*", retold)
+    other = project.folder / "elsewhere.onnx"  # the name is no part of it
+    other.write_bytes(pathlib.Path(project.model).read_bytes())
+    assert compiled(again, reused=True, model=str(other))[0] == fresh
+    compiled(again, "--opt-level", "1", reused=False)
+    compiled(again, "--max", "batch=3", reused=False)
+    assert len(entries()) == 3
+    assert compiled(again, "--no-cache", reused=False)[0] == fresh
+    with open(first, "r+b") as file:  # a change of the result is no change of the entry
+        file.seek(5000)
+        file.write(b"damage")
+    assert compiled(first, reused=True)[0] == fresh
+    for damage in (b"damaged", b"", fresh[:-1], fresh[:5000] + b"\1" + fresh[5001:], fresh[:-9] + b"\1" + fresh[-8:]):
+        for entry in entries():
+            entry.write_bytes(damage)
+        assert compiled(again, reused=False)[0] == fresh, damage[:8]
+        assert compiled(again, reused=True)[0] == fresh
+    assert not list((cache / "bundles").glob("*.part")) and not list(again.parent.glob("*.part"))
+
+
+@test
+def compiling_needs_no_cache(project):
+    output = project.folder / "uncached.rlxb"
+    for cache in ("/dev/null/cache", ""):
+        environment = {name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_CACHE_HOME")}
+        expect(rlx("compile", "--model", project.model, "--output", str(output), env={**environment, "RLX_CACHE_DIR": cache}), 0, "reorders")
+        assert output.stat().st_size > 4096
+        output.unlink()
+    nothing = {**environment, "RLX_CACHE_DIR": str(project.folder / "nothing")}
+    expect(rlx("compile", "--model", project.model, "--output", str(output), "--no-cache", env=nothing), 0)
+    assert not (project.folder / "nothing/bundles").exists()
+
+
+@test
+def a_bundle_just_compiled_is_not_hashed_again(project):
+    folder = project.folder / "stamps"
+    environment = {**os.environ, "RLX_CACHE_DIR": str(folder)}
+    output = project.folder / "stamped.rlxb"
+    for _ in range(2):  # compiled, and copied from the cache
+        expect(rlx("compile", "--model", project.model, "--output", str(output), env=environment), 0)
+        stamps = set(folder.glob("stamp-*"))
+        arrays = str(project.path / "inputs/one.npz")
+        expect(rlx("infer", str(output), "--input", arrays, "--output", str(project.folder / "o.npz"), env=environment), 0)
+        assert set(folder.glob("stamp-*")) == stamps  # a run that hashes leaves one more
+    bare = {name: value for name, value in os.environ.items() if name not in ("RLX_CACHE_DIR", "XDG_CACHE_HOME")}
+    home = {**bare, "HOME": str(project.folder / "home")}
+    (project.folder / "home").mkdir()
+    expect(rlx("compile", "--model", project.model, "--output", str(output), env=home), 0)
+    assert list((project.folder / "home/.cache/rlx").glob("stamp-*")) and list((project.folder / "home/.cache/rlx/bundles").glob("*.rlxb"))
+
+
+@test
 def explain_knows_codes_in_every_spelling(project):
     for spelling in ("RLX-1104", "rlx-1104", "1104"):
         expect(rlx("explain", spelling), 0, "RLX-1104", "operator not supported", "cause", "fix")
