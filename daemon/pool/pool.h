@@ -4,8 +4,8 @@
  * steps are long while workers idle) by taking tiles: team size follows load by itself and never changes a bit. Hand-over: a bounded ring
  * each way (as large as the number of runs, so never full); a futex only where the other side sleeps, uv_async only where the loop is not
  * spinning. A tiny run whose plan is at hand, and that moves no bytes of regions, is not handed over: the loop runs it and completes it before
- * rlx_pool_submit returns, a bounded time in each of its turns. Workers and loop spin, bounded, only while exactly one request is in flight; a worker never spins after it signalled completion
- * where it could hold the loop's CPU (docs/ARCHITECTURE.md, "Who spins, and when"). */
+ * rlx_pool_submit returns, a bounded time in each of its turns. Workers and loop spin, bounded, only while exactly one request is in flight;
+ * a worker never spins after it signalled completion where it could hold the loop's CPU (docs/ARCHITECTURE.md, "Who spins, and when"). */
 #ifndef RLX_DAEMON_POOL_POOL_H
 #define RLX_DAEMON_POOL_POOL_H
 

@@ -29,7 +29,8 @@ rlx_status_t rlx_tracing_create(const rlx_tracing_options_t *options, rlx_tracin
 void rlx_tracing_stop(rlx_tracing_t *tracing);
 rlx_status_t rlx_tracing_destroy(rlx_tracing_t *tracing, rlx_diag_t *diag);
 
-/* What worker `index` of `n_workers` tells its runs to; `n_workers` itself is the loop. The first call makes all. NULL: no memory, and diag says so. */
+/* What worker `index` of `n_workers` tells its runs to; `n_workers` itself is the loop. The first call makes all. NULL: no
+ * memory, and diag says so. */
 rlx_trace_run_t *rlx_tracing_worker(rlx_tracing_t *tracing, int index, int n_workers, rlx_diag_t *diag);
 /* A model is served under its number now. */
 void rlx_tracing_served(rlx_tracing_t *tracing, const rlx_served_t *served);
