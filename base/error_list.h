@@ -14,6 +14,9 @@ RLX_ERROR(NO_MEMORY, 1004, RLX_RESOURCE_EXHAUSTED, "out of memory",
 RLX_ERROR(NPZ, 1005, RLX_INVALID_ARGUMENT, ".npz or .npy file not understood",
           "The archive is damaged, encrypted, or holds an array that is not a plain C-order number array.",
           "Write it with numpy.savez(path, name=array).")
+RLX_ERROR(TUNE_LOG, 1006, RLX_INVALID_ARGUMENT, "not a log of tuning",
+          "The file given with --tune-from was not written by --tune-log of this version, or was changed.",
+          "Tune again with rlx compile --tune --tune-log FILE.")
 RLX_ERROR(INTERNAL, 1099, RLX_INTERNAL, "internal error", "RLX broke one of its own rules.",
           "Please report it with the input that shows it.")
 RLX_ERROR(ONNX_MALFORMED, 1101, RLX_INVALID_ARGUMENT, "not a valid ONNX file",

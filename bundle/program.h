@@ -160,12 +160,17 @@ typedef struct rlx_program_body {
     uint64_t offset, bytes;
 } rlx_program_body_t;
 
-/* Cost of a step: integer, per target; `ns` is filled by calibration or --tune, else an estimate. */
+/* Cost of a step on one thread: max(flops / RLX_COST_FLOPS_PER_NS, bytes / RLX_COST_BYTES_PER_NS, 1) ns, times what tuning measured:
+ * scale / RLX_COST_SCALE. 0: not measured, and steps may cost 0. So measured costs follow the extents of the request. */
 typedef struct rlx_program_cost {
     rlx_ref_t flops;
     rlx_ref_t bytes;
-    uint64_t ns;
+    uint64_t scale; /* at most RLX_COST_SCALE_MAX */
 } rlx_program_cost_t;
+#define RLX_COST_FLOPS_PER_NS 8 /* rough, only to tell small steps from large ones */
+#define RLX_COST_BYTES_PER_NS 8
+#define RLX_COST_SCALE 4096
+#define RLX_COST_SCALE_MAX ((uint64_t)1 << 48)
 
 typedef struct rlx_program_header {
     uint32_t magic;

@@ -408,6 +408,8 @@ static rlx_status_t check_steps(check_t *c)
             RLX_TRY(check_step(c, &steps[i], i, r));
             if (c->header->costs.count && (!ref_fits(c, &costs[i].flops, r) || !ref_fits(c, &costs[i].bytes, r)))
                 return BAD(c, "cost %" PRIu64 " uses a slot that is not known yet", i);
+            if (c->header->costs.count && costs[i].scale > RLX_COST_SCALE_MAX)
+                return BAD(c, "cost %" PRIu64 " is scaled beyond all measure", i);
         }
     }
     return RLX_OK;

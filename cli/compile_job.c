@@ -11,7 +11,7 @@
 
 void rlx_compile_job_init(rlx_compile_job_t *out_job) { *out_job = (rlx_compile_job_t){.target = "x86_64", .options.opt_level = 3}; }
 
-static rlx_status_t job_record(rlx_compile_job_t *job, const char *key, const char *value, rlx_diag_t *diag)
+rlx_status_t rlx_compile_job_record(rlx_compile_job_t *job, const char *key, const char *value, rlx_diag_t *diag)
 {
     if (job->n_recorded == RLX_BUNDLE_OPTIONS_MAX)
         return rlx_fail(diag, RLX_E_USAGE, "more than %d options", RLX_BUNDLE_OPTIONS_MAX);
@@ -63,13 +63,13 @@ static rlx_status_t accuracy_apply(rlx_compile_job_t *job, const char *text, rlx
 static rlx_status_t shape_apply(rlx_compile_job_t *job, const char *text, rlx_diag_t *diag)
 {
     RLX_TRY(rlx_cli_shape(text, &job->options, diag));
-    return job_record(job, "shape", text, diag);
+    return rlx_compile_job_record(job, "shape", text, diag);
 }
 
 static rlx_status_t maxima_apply(rlx_compile_job_t *job, const char *text, rlx_diag_t *diag)
 {
     RLX_TRY(rlx_cli_maxima(text, &job->options, diag));
-    return job_record(job, "max", text, diag);
+    return rlx_compile_job_record(job, "max", text, diag);
 }
 
 static const struct {
@@ -98,9 +98,9 @@ rlx_status_t rlx_compile_job_complete(rlx_compile_job_t *job, rlx_diag_t *diag)
 {
     static const char *const level_texts[] = {"", "1", "2", "3"};
 
-    RLX_TRY(job_record(job, "target", job->target, diag));
-    RLX_TRY(job_record(job, "accuracy", accuracy_texts[job->options.accuracy], diag));
-    return job_record(job, "opt-level", level_texts[job->options.opt_level], diag);
+    RLX_TRY(rlx_compile_job_record(job, "target", job->target, diag));
+    RLX_TRY(rlx_compile_job_record(job, "accuracy", accuracy_texts[job->options.accuracy], diag));
+    return rlx_compile_job_record(job, "opt-level", level_texts[job->options.opt_level], diag);
 }
 
 /* The images built into this program, in the bundle's form. Entries are owned by the caller. */
@@ -149,7 +149,7 @@ static rlx_status_t bundle_write(const rlx_compile_job_t *job, const rlx_compile
     return status;
 }
 
-static rlx_status_t model_compile(const rlx_compile_job_t *job, rlx_compiled_t *out_compiled, rlx_diag_t *diag)
+rlx_status_t rlx_compile_job_build(const rlx_compile_job_t *job, rlx_compiled_t *out_compiled, rlx_diag_t *diag)
 {
     rlx_compile_options_t compile = job->options;
     rlx_graph_t *graph;
@@ -184,7 +184,7 @@ rlx_status_t rlx_compile_job_run(const rlx_compile_job_t *job, const char *path,
     rlx_compiled_t compiled;
     rlx_status_t status;
 
-    RLX_TRY(model_compile(job, &compiled, diag));
+    RLX_TRY(rlx_compile_job_build(job, &compiled, diag));
     rlx_cli_progress(NULL, "write");
     status = rlx_cli_parent_make(path, diag);
     if (status == RLX_OK)

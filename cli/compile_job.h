@@ -28,6 +28,10 @@ rlx_status_t rlx_compile_job_option(rlx_compile_job_t *job, const char *option, 
 rlx_status_t rlx_cli_accuracy(const char *text, rlx_accuracy_t *out_accuracy, rlx_diag_t *diag);
 /* After the last option. */
 rlx_status_t rlx_compile_job_complete(rlx_compile_job_t *job, rlx_diag_t *diag);
+/* Adds an option to those that the bundle records. Borrowed. */
+rlx_status_t rlx_compile_job_record(rlx_compile_job_t *job, const char *key, const char *value, rlx_diag_t *diag);
+/* Compiles, without writing anything. */
+rlx_status_t rlx_compile_job_build(const rlx_compile_job_t *job, rlx_compiled_t *out_compiled, rlx_diag_t *diag);
 /* Compiles and writes the bundle to `path`, making its folder. */
 rlx_status_t rlx_compile_job_run(const rlx_compile_job_t *job, const char *path, rlx_compile_figures_t *out_figures, rlx_diag_t *diag);
 

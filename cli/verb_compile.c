@@ -4,26 +4,62 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "cli/cli.h"
 #include "cli/compile_job.h"
+#include "cli/tune.h"
 
-static rlx_status_t words_parse(int argc, char **argv, rlx_compile_job_t *job, const char **out_output, bool *out_cached, rlx_diag_t *diag)
+#define TUNE_BUDGET_S 60
+
+typedef struct compile_request {
+    rlx_compile_job_t job;
+    const char *output;
+    bool uncached;
+    bool tune;
+    const char *tune_log, *tune_from;
+    double tune_s;
+    rlx_compile_options_t tune_shapes;
+    char tune_digest[65];
+} compile_request_t;
+
+static rlx_status_t words_check(const compile_request_t *request, rlx_diag_t *diag)
+{
+    if (request->output == NULL) {
+        rlx_fail(diag, RLX_E_USAGE, "compile: --output DIR or FILE.rlxb is missing");
+        return rlx_diag_hint(diag, "`rlx help compile` shows how it is called.");
+    }
+    if (request->tune && request->tune_from != NULL)
+        return rlx_fail(diag, RLX_E_USAGE, "compile: --tune measures, --tune-from takes what was measured: one of them");
+    if (!request->tune && (request->tune_log != NULL || request->tune_s > 0 || request->tune_shapes.n_shapes > 0))
+        return rlx_fail(diag, RLX_E_USAGE, "compile: --tune-log, --tune-budget and --tune-shape belong to --tune, which is missing");
+    return RLX_OK;
+}
+
+static rlx_status_t words_parse(int argc, char **argv, compile_request_t *request, rlx_diag_t *diag)
 {
     static const struct option options[] = {
         {"model", required_argument, NULL, 'm'},     {"target", required_argument, NULL, 't'}, {"output", required_argument, NULL, 'o'},
         {"opt-level", required_argument, NULL, 'O'}, {"shape", required_argument, NULL, 's'},  {"max", required_argument, NULL, 'M'},
         {"accuracy", required_argument, NULL, 'a'},  {"no-cache", no_argument, NULL, 'C'},
+        {"tune", no_argument, NULL, 'T'},            {"tune-log", required_argument, NULL, 'l'},
+        {"tune-from", required_argument, NULL, 'f'}, {"tune-budget", required_argument, NULL, 'b'},
+        {"tune-shape", required_argument, NULL, 'S'},
         {0},
     };
+    rlx_compile_job_t *job = &request->job;
 
+    *request = (compile_request_t){0};
     rlx_compile_job_init(job);
-    *out_output = NULL;
-    *out_cached = true;
     for (int option; (option = rlx_cli_option_next(argc, argv, options, diag)) != -1;)
         switch (option) {
         case 'm': job->model = optarg; break;
-        case 'o': *out_output = optarg; break;
-        case 'C': *out_cached = false; break;
+        case 'o': request->output = optarg; break;
+        case 'C': request->uncached = true; break;
+        case 'T': request->tune = true; break;
+        case 'l': request->tune_log = optarg; break;
+        case 'f': request->tune_from = optarg; break;
+        case 'b': RLX_TRY(rlx_cli_seconds("--tune-budget", optarg, &request->tune_s, diag)); break;
+        case 'S': RLX_TRY(rlx_cli_shape(optarg, &request->tune_shapes, diag)); break;
         case 't': RLX_TRY(rlx_compile_job_option(job, "target", optarg, diag)); break;
         case 'O': RLX_TRY(rlx_compile_job_option(job, "opt-level", optarg, diag)); break;
         case 'a': RLX_TRY(rlx_compile_job_option(job, "accuracy", optarg, diag)); break;
@@ -32,10 +68,7 @@ static rlx_status_t words_parse(int argc, char **argv, rlx_compile_job_t *job, c
         default: return diag->status;
         }
     RLX_TRY(rlx_cli_operand(argc, argv, "--model FILE.onnx", &job->model, diag));
-    if (*out_output == NULL) {
-        rlx_fail(diag, RLX_E_USAGE, "compile: --output DIR or FILE.rlxb is missing");
-        return rlx_diag_hint(diag, "`rlx help compile` shows how it is called.");
-    }
+    RLX_TRY(words_check(request, diag));
     return rlx_compile_job_complete(job, diag);
 }
 
@@ -66,21 +99,63 @@ static void figures_print(const char *path, const rlx_compile_figures_t *figures
         printf("requests can be batched along '%s'\n", figures->independent);
 }
 
+static void tune_print(const rlx_tune_figures_t *figures)
+{
+    printf("tuned: %d of %d kinds of op are cut another way than by default (%d candidates, %d rounds); 1 thread %.3f ms, by default %.3f",
+           figures->n_changed, figures->n_keys, figures->n_candidates, figures->n_rounds, figures->alone_ms[1], figures->alone_ms[0]);
+    if (figures->n_threads > 1)
+        printf("; %d threads %.3f ms, by default %.3f", figures->n_threads, figures->team_ms[1], figures->team_ms[0]);
+    printf("\n");
+}
+
+/* Measures, and writes the log that --tune-from reads. */
+static rlx_status_t tune_measure(const compile_request_t *request, rlx_tuning_t *out_tuning, rlx_diag_t *diag)
+{
+    double budget_s = request->tune_s > 0 ? request->tune_s : TUNE_BUDGET_S;
+    rlx_tune_figures_t figures;
+    rlx_text_t log;
+    rlx_status_t status;
+
+    rlx_text_init(&log, RLX_TUNE_LOG_MAX);
+    status = rlx_tune_measure(&request->job, &request->tune_shapes, budget_s, out_tuning, &figures, &log, diag);
+    if (status == RLX_OK)
+        tune_print(&figures);
+    if (status == RLX_OK && request->tune_log != NULL)
+        status = log.full ? rlx_fail(diag, RLX_E_NO_MEMORY, "the log of tuning is too large")
+                          : rlx_file_write(request->tune_log, log.data, log.bytes, diag);
+    rlx_text_fini(&log);
+    return status;
+}
+
+/* The table, measured or read; its digest becomes an option of the bundle. */
+static rlx_status_t tune_apply(compile_request_t *request, rlx_tuning_t *tuning, rlx_diag_t *diag)
+{
+    if (request->tune_from != NULL)
+        RLX_TRY(rlx_tune_log_read(request->tune_from, tuning, diag));
+    else
+        RLX_TRY(tune_measure(request, tuning, diag));
+    request->job.options.tuning = tuning;
+    RLX_TRY(rlx_tuning_digest(tuning, request->tune_digest, diag));
+    return rlx_compile_job_record(&request->job, "tune", request->tune_digest, diag);
+}
+
 static rlx_status_t compile_run(int argc, char **argv, rlx_diag_t *diag)
 {
     uint64_t start_ns = rlx_clock_ns();
     rlx_compile_figures_t figures;
-    rlx_compile_job_t job;
-    const char *output;
+    compile_request_t request;
+    rlx_tuning_t tuning = {0};
     char *path = NULL;
     rlx_status_t status;
-    bool cached;
 
-    RLX_TRY(words_parse(argc, argv, &job, &output, &cached, diag));
-    RLX_TRY(output_path(job.model, output, &path, diag));
-    status = (cached ? rlx_compile_cached_to : rlx_compile_job_run)(&job, path, &figures, diag);
+    RLX_TRY(words_parse(argc, argv, &request, diag));
+    RLX_TRY(output_path(request.job.model, request.output, &path, diag));
+    status = request.tune || request.tune_from != NULL ? tune_apply(&request, &tuning, diag) : RLX_OK;
+    if (status == RLX_OK)
+        status = (request.uncached ? rlx_compile_job_run : rlx_compile_cached_to)(&request.job, path, &figures, diag);
     if (status == RLX_OK)
         figures_print(path, &figures, rlx_clock_ns() - start_ns);
+    rlx_tuning_fini(&tuning);
     free(path);
     return status;
 }
@@ -100,6 +175,12 @@ const rlx_verb_t rlx_verb_compile = {
             "  --shape NAME=DIMS   fixes an input's shape: --shape image=1x3x224x224; ? leaves an axis open; may be repeated\n"
             "  --max SYMBOL=N,...  declares the largest value of a symbol: --max batch=8,width=2048; larger requests are refused\n"
             "  --no-cache          compiles even if the same was compiled before, and keeps nothing\n"
+            "  --tune              measures on this machine which way of cutting each op's work is fastest, and keeps choices and costs in\n"
+            "                      the bundle; never changes a bit of the results\n"
+            "  --tune-budget S     about how long that may take (default 60 s)\n"
+            "  --tune-shape NAME=DIMS  extents to tune with where the model leaves them open (else 1); may be repeated\n"
+            "  --tune-log FILE     writes what was measured, as JSON lines\n"
+            "  --tune-from FILE    takes choices and costs from such a log instead: the same bundle, byte for byte, without measuring\n"
             "\n"
             "Open dimensions of the model stay open. The same model, options and version give the same bytes, so what was compiled is kept\n"
             "in RLX_CACHE_DIR (or ~/.cache/rlx) and copied when the same is asked for again.\n"

@@ -10,9 +10,6 @@
 #include "exec/shape_code.h"
 
 #define ALIGN 64
-/* Rough single-thread speed, only to tell small steps from large ones. */
-#define FLOPS_PER_NS 8
-#define BYTES_PER_NS 8
 
 /* One allocation: plan, slots, values, steps, params. */
 static rlx_plan_t *plan_alloc(const rlx_model_t *model, size_t n_steps, size_t n_params)
@@ -82,18 +79,18 @@ static rlx_status_t plan_value(rlx_plan_t *plan, uint32_t id, rlx_diag_t *diag)
 static uint64_t step_cost(const rlx_plan_t *plan, uint32_t step)
 {
     const rlx_program_cost_t *cost;
-    int64_t flops, bytes;
+    int64_t flops, bytes, ns;
+    uint64_t scaled;
 
     if (plan->model->costs == NULL)
         return UINT64_MAX; /* unknown: worth a team */
     cost = &plan->model->costs[step];
-    if (cost->ns != 0)
-        return cost->ns;
-    flops = rlx_plan_ref(plan, &cost->flops);
-    bytes = rlx_plan_ref(plan, &cost->bytes);
-    flops = flops > 0 ? flops / FLOPS_PER_NS : 0;
-    bytes = bytes > 0 ? bytes / BYTES_PER_NS : 0;
-    return (uint64_t)(flops > bytes ? flops : bytes);
+    flops = rlx_plan_ref(plan, &cost->flops) / RLX_COST_FLOPS_PER_NS;
+    bytes = rlx_plan_ref(plan, &cost->bytes) / RLX_COST_BYTES_PER_NS;
+    ns = flops > bytes ? flops : bytes;
+    if (cost->scale == 0)
+        return ns > 0 ? (uint64_t)ns : 0;
+    return __builtin_mul_overflow((uint64_t)(ns > 1 ? ns : 1), cost->scale, &scaled) ? UINT64_MAX : scaled / RLX_COST_SCALE;
 }
 
 static rlx_status_t plan_step(rlx_plan_t *plan, uint32_t index, int64_t *params, rlx_plan_step_t *out, rlx_diag_t *diag)

@@ -120,6 +120,8 @@ rlx_status_t rlx_step_end(rlx_step_t *step, rlx_expr_t tiles, rlx_expr_t scratch
                             step->params[i] == RLX_EXPR_ERROR ? "overflows" : "depends on tensor data");
     if (step->tiles < 0 || step->scratch < 0 || step->flops < 0)
         return rlx_fail(diag, RLX_E_IR_LIMIT, "%s: a size overflows", step->op->source);
+    if (builder->n_steps > 0 && builder->steps[builder->n_steps - 1]->op == step->op)
+        step->index = builder->steps[builder->n_steps - 1]->index + 1;
     builder->steps = grow(builder->steps, &builder->cap_steps, builder->n_steps + 1, sizeof *builder->steps);
     builder->steps[builder->n_steps++] = step;
     return RLX_OK;

@@ -21,6 +21,7 @@ struct rlx_step {
     bool overflow;      /* too many operands or params: reported by rlx_step_end */
     bool live;
     int region;         /* ir/regions.h; set by rlx_builder_lower_graph */
+    int index;          /* among the steps of its op */
 };
 
 struct rlx_builder {

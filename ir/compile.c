@@ -195,6 +195,22 @@ static void accuracy_set(rlx_graph_t *graph, rlx_accuracy_t accuracy)
         accuracy_set(child, accuracy);
 }
 
+static rlx_step_key_t *keys_take(const rlx_builder_t *builder)
+{
+    rlx_step_key_t *keys = calloc((size_t)builder->n_steps + 1, sizeof *keys);
+
+    RLX_ASSERT(keys != NULL);
+    for (int i = 0; i < builder->n_steps; i++) {
+        const rlx_op_t *op = builder->steps[i]->op;
+        const rlx_schedule_t *sched = op->sched;
+
+        keys[i] = (rlx_step_key_t){.index = builder->steps[i]->index, .kind = op->kind};
+        keys[i].key = strdup(sched != NULL && sched->key != NULL ? sched->key : "");
+        RLX_ASSERT(keys[i].key != NULL);
+    }
+    return keys;
+}
+
 rlx_status_t rlx_compile_graph(rlx_graph_t *graph, const rlx_compile_options_t *options, rlx_compiled_t *out_compiled, rlx_diag_t *diag)
 {
     rlx_compiled_t out = {0};
@@ -207,6 +223,8 @@ rlx_status_t rlx_compile_graph(rlx_graph_t *graph, const rlx_compile_options_t *
     RLX_TRY(apply_shapes(graph, options, diag));
     RLX_TRY(apply_maxima(graph, options, diag));
     RLX_TRY(run_passes(graph, options, diag));
+    if (options->tuning != NULL)
+        rlx_pass_tune(graph, options->tuning);
     out.n_reorders = count_reorders(graph);
     RLX_TRY(keep_text(graph, &out, diag));
     report(options, "lower");
@@ -217,9 +235,10 @@ rlx_status_t rlx_compile_graph(rlx_graph_t *graph, const rlx_compile_options_t *
         status = rlx_emit_program(&builder, &emitted, diag);
     }
     out.n_steps = builder.n_steps;
+    out.step_keys = options->tuning != NULL ? keys_take(&builder) : NULL;
     rlx_builder_fini(&builder);
     if (status != RLX_OK) {
-        free(out.ir_text);
+        rlx_compiled_fini(&out);
         return status;
     }
     out.name = strdup(graph->name);
@@ -235,6 +254,9 @@ rlx_status_t rlx_compile_graph(rlx_graph_t *graph, const rlx_compile_options_t *
 
 void rlx_compiled_fini(rlx_compiled_t *compiled)
 {
+    for (int64_t i = 0; compiled->step_keys != NULL && i < compiled->n_steps; i++)
+        free(compiled->step_keys[i].key);
+    free(compiled->step_keys);
     free(compiled->name);
     free(compiled->independent);
     free(compiled->program);

@@ -6,6 +6,7 @@
 
 #include "base/diag.h"
 #include "ir/graph.h"
+#include "ir/tuning.h"
 
 #define RLX_COMPILE_BINDINGS_MAX 32
 
@@ -16,12 +17,20 @@ typedef struct rlx_compile_options {
     int n_shapes;
     struct { const char *symbol; int64_t max; } maxima[RLX_COMPILE_BINDINGS_MAX]; /* --max */
     int n_maxima;
+    const rlx_tuning_t *tuning; /* what tuning decided; may be empty; NULL: nothing, and no keys */
     const char *dump_after;    /* pass name ("import", "canonicalise", "algorithm", "fuse", "layout", "lower"), or NULL */
     FILE *dump_out;
     void (*dump)(const rlx_graph_t *graph, FILE *out); /* how: NULL means rlx_graph_dump */
     void (*progress)(void *context, const char *phase); /* may be NULL */
     void *progress_context;
 } rlx_compile_options_t;
+
+/* With `tuning`: the op that a step belongs to, by its key, and the step's place among those of the op. */
+typedef struct rlx_step_key {
+    char *key;
+    int index;
+    rlx_op_kind_t kind;
+} rlx_step_key_t;
 
 /* What a compile yields: the program blob, the constants' bytes, and the canonical text of the IR. All owned by the result. */
 typedef struct rlx_compiled {
@@ -33,6 +42,7 @@ typedef struct rlx_compiled {
     char *ir_text;
     size_t ir_text_bytes;
     int64_t n_steps, n_reorders;
+    rlx_step_key_t *step_keys; /* n_steps, or NULL without tuning */
     char *independent; /* the symbol along which requests may be batched (ir/batch.h), or NULL */
 } rlx_compiled_t;
 

@@ -7,15 +7,19 @@
 #define CACHE_BYTES (480 << 10)     /* of the second-level cache, for gathered input */
 #define CACHE_BYTES_MOST (768 << 10) /* where weights are so large that a second pass over them costs more */
 #define GATHER_BYTES (1 << 20)      /* larger inputs are gathered row block by row block */
+#define GATHER_BYTES_MOST (4 << 20) /* where tuning asks for it */
 #define FIRST_BYTES (64 << 10)
 #define DEPTHWISE_BYTES (96 << 10)
 #define WEIGHT_BYTES (1 << 20)      /* larger weights are not passed again for the sake of more pieces */
 #define PIECES 16
 #define GROUP_PIXELS 56             /* of a piece of a 1x1 convolution in groups */
+#define IN_PLACE_PIXELS 196
 #define FLAT_WIDTH 12               /* CONV_FLAT_WIDTH */
 
 static rlx_expr_t num(rlx_graph_t *graph, int64_t value) { return rlx_expr_const(graph->exprs, value); }
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+/* What tuning chose, else what the model says. */
+static int64_t chosen(int64_t cut, int64_t model) { return cut > 0 ? cut : model; }
 static int64_t reach(const rlx_conv_geometry_t *g, int i) { return (g->kernel[i] - 1) * g->dilation[i]; }
 
 rlx_conv_geometry_t rlx_conv_geometry_plane(const rlx_graph_t *graph, const rlx_conv_geometry_t *geometry)
@@ -84,7 +88,8 @@ static void gather_choose(rlx_graph_t *graph, const rlx_conv_geometry_t *g, int6
     rlx_expr_t rows = rlx_expr_add(e, g->out[0], num(graph, halo));
 
     b->floats = rlx_expr_mul(e, num(graph, channel_blocks * 16), rlx_expr_mul(e, row_pixels(graph, g), rows));
-    b->gathered = rlx_expr_is_const(e, b->floats, &bytes) && bytes * 4 <= GATHER_BYTES;
+    b->gathered = g->cut.gather != 1 && rlx_expr_is_const(e, b->floats, &bytes) &&
+                  bytes * 4 <= (g->cut.gather == 2 ? GATHER_BYTES_MOST : GATHER_BYTES);
     if (!b->gathered)
         return;
     bool flat = g->kernel[1] == 1 || rlx_expr_is(e, rlx_expr_lt(e, g->out[1], num(graph, FLAT_WIDTH)), 1);
@@ -93,23 +98,35 @@ static void gather_choose(rlx_graph_t *graph, const rlx_conv_geometry_t *g, int6
     b->lines = rlx_expr_mul(e, num(graph, phases * variants), rows);
 }
 
+/* Output-channel blocks of a piece that reads its input in place. One: then AVX-512 tiles are 28 pixels of one block, whose multiply-adds
+ * take the input from memory themselves, a third fewer instructions than 14 pixels of two. Maps too small for such tiles take two. */
+static int64_t range_in_place(const rlx_graph_t *graph, const rlx_conv_geometry_t *g)
+{
+    int64_t pixels;
+
+    return rlx_expr_is_const(graph->exprs, rlx_expr_mul(graph->exprs, g->out[0], g->out[1]), &pixels) && pixels < IN_PLACE_PIXELS ? 2 : 1;
+}
+
 rlx_conv_blocking_t rlx_conv_blocking_direct(rlx_graph_t *graph, const rlx_conv_geometry_t *g, int64_t channels, int64_t outputs)
 {
     rlx_exprs_t *e = graph->exprs;
     int64_t blocks = (channels + 15) / 16, cells = g->kernel[0] * g->kernel[1], halo = reach(g, 0) / g->stride[0],
-        out_blocks = (outputs + 15) / 16;
+        out_blocks = (outputs + 15) / 16, pieces = chosen(g->cut.pieces, PIECES);
     rlx_expr_t row_bytes = rlx_expr_mul(e, num(graph, blocks * 64), row_pixels(graph, g)), most = g->out[0];
     rlx_conv_blocking_t b = {.range = 2};
     bool small = channels * outputs * cells * 4 <= WEIGHT_BYTES, in_place = rlx_conv_in_place(graph, g);
 
-    if (!in_place)
+    if (in_place)
+        b.range = range_in_place(graph, g);
+    else
         gather_choose(graph, g, blocks, halo, &b);
     if (!in_place && !b.gathered)
         b.range = small ? out_blocks : least(out_blocks, 8);
+    b.range = least(out_blocks, chosen(g->cut.range, b.range));
     b.ranges = (out_blocks + b.range - 1) / b.range;
     if (small)
-        most = rlx_expr_max(e, num(graph, 2 * halo + 2), rlx_expr_ceildiv(e, g->out[0], num(graph, (PIECES + b.ranges - 1) / b.ranges)));
-    rows_choose(graph, g->out[0], row_bytes, small ? CACHE_BYTES : CACHE_BYTES_MOST, halo, most, &b);
+        most = rlx_expr_max(e, num(graph, 2 * halo + 2), rlx_expr_ceildiv(e, g->out[0], num(graph, (pieces + b.ranges - 1) / b.ranges)));
+    rows_choose(graph, g->out[0], row_bytes, chosen(g->cut.cache_kib << 10, small ? CACHE_BYTES : CACHE_BYTES_MOST), halo, most, &b);
     b.scratch = scratch_bytes(graph, cells, b.gathered || in_place ? num(graph, 0) : row_bytes, b.rows, halo);
     return b;
 }
@@ -124,7 +141,8 @@ static rlx_conv_blocking_t blocking_planar(rlx_graph_t *graph, const rlx_conv_ge
     rlx_expr_t row_bytes = rlx_expr_mul(e, num(graph, channels * phases * variants * 4), columns);
     rlx_conv_blocking_t b = {.range = 1, .ranges = 1};
 
-    rows_choose(graph, g->out[0], row_bytes, bytes, halo, rlx_expr_ceildiv(graph->exprs, g->out[0], num(graph, pieces)), &b);
+    rows_choose(graph, g->out[0], row_bytes, chosen(g->cut.cache_kib << 10, bytes), halo,
+                rlx_expr_ceildiv(e, g->out[0], num(graph, chosen(g->cut.pieces, pieces))), &b);
     b.scratch = scratch_bytes(graph, g->kernel[0] * g->kernel[1] * channels, row_bytes, b.rows, halo);
     return b;
 }
@@ -161,8 +179,8 @@ rlx_conv_blocking_t rlx_conv_blocking_group(rlx_graph_t *graph, const rlx_conv_g
     rlx_conv_blocking_t b = {.range = 1, .ranges = 1};
 
     most = in_place ? rlx_expr_min(e, num(graph, GROUP_PIXELS), rlx_expr_ceildiv(e, g->out[0], num(graph, 2)))
-                    : rlx_expr_max(e, num(graph, 2 * halo + 2), rlx_expr_ceildiv(e, g->out[0], num(graph, PIECES)));
-    rows_choose(graph, g->out[0], row_bytes, CACHE_BYTES, halo, most, &b);
+                    : rlx_expr_max(e, num(graph, 2 * halo + 2), rlx_expr_ceildiv(e, g->out[0], num(graph, chosen(g->cut.pieces, PIECES))));
+    rows_choose(graph, g->out[0], row_bytes, chosen(g->cut.cache_kib << 10, CACHE_BYTES), halo, most, &b);
     b.scratch = rlx_expr_add(e, num(graph, (channels * cells + 7) / 8 * 64),
                              scratch_bytes(graph, cells, in_place ? num(graph, 0) : row_bytes, b.rows, halo));
     return b;
@@ -175,7 +193,7 @@ rlx_conv_blocking_t rlx_conv_blocking_depthwise(rlx_graph_t *graph, const rlx_co
     rlx_expr_t row_bytes = rlx_expr_mul(e, num(graph, 64), row_pixels(graph, g));
     rlx_conv_blocking_t b = {.range = 1, .ranges = 1};
 
-    rows_choose(graph, g->out[0], row_bytes, DEPTHWISE_BYTES, halo, g->out[0], &b);
+    rows_choose(graph, g->out[0], row_bytes, chosen(g->cut.cache_kib << 10, DEPTHWISE_BYTES), halo, g->out[0], &b);
     b.scratch = scratch_bytes(graph, g->kernel[0] * g->kernel[1], row_bytes, b.rows, halo);
     return b;
 }
@@ -193,13 +211,13 @@ static rlx_expr_t quotients(rlx_graph_t *graph, const rlx_conv_geometry_t *g, in
 rlx_conv_blocking_t rlx_conv_blocking_transpose(rlx_graph_t *graph, const rlx_conv_geometry_t *g, int64_t channels, int64_t outputs)
 {
     rlx_exprs_t *e = graph->exprs;
-    int64_t blocks = (channels + 15) / 16, halo = reach(g, 0) / g->stride[0];
+    int64_t blocks = (channels + 15) / 16, halo = reach(g, 0) / g->stride[0], pieces = chosen(g->cut.pieces, PIECES);
     rlx_expr_t pitch = rlx_expr_add(e, quotients(graph, g, 1), num(graph, reach(g, 1) / g->stride[1]));
     rlx_expr_t row_bytes = rlx_expr_mul(e, num(graph, blocks * 64), pitch), height = quotients(graph, g, 0), most;
     rlx_conv_blocking_t b = {.range = 2, .ranges = ((outputs + 15) / 16 + 1) / 2};
 
-    most = rlx_expr_max(e, num(graph, 2 * halo + 2), rlx_expr_ceildiv(e, height, num(graph, (PIECES + b.ranges - 1) / b.ranges)));
-    rows_choose(graph, height, row_bytes, CACHE_BYTES, halo, most, &b);
+    most = rlx_expr_max(e, num(graph, 2 * halo + 2), rlx_expr_ceildiv(e, height, num(graph, (pieces + b.ranges - 1) / b.ranges)));
+    rows_choose(graph, height, row_bytes, chosen(g->cut.cache_kib << 10, CACHE_BYTES), halo, most, &b);
     b.scratch = scratch_bytes(graph, g->kernel[0] * g->kernel[1], row_bytes, b.rows, halo);
     return b;
 }

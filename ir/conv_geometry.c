@@ -74,6 +74,8 @@ rlx_conv_geometry_t rlx_conv_geometry_of(const rlx_graph_t *graph, const rlx_op_
     RLX_ASSERT(status == RLX_OK);
     for (int i = 0; i < g.rank; ++i)
         g.out[i] = out->dims[i + 2];
+    if (op->sched != NULL)
+        g.cut = ((const rlx_schedule_t *)op->sched)->cut;
     return g;
 }
 

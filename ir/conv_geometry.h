@@ -4,6 +4,7 @@
 #define RLX_IR_CONV_GEOMETRY_H
 
 #include "ir/lower.h"
+#include "ir/schedule.h"
 
 #define RLX_CONV_EXTENT_MAX (1 << 20) /* largest kernel extent, stride and dilation */
 
@@ -12,6 +13,7 @@ typedef struct rlx_conv_geometry {
     rlx_expr_t in[3], out[3];                /* spatial extents; out is set by the shape rule, or read from output 0 */
     int64_t kernel[3], stride[3], dilation[3];
     rlx_expr_t pad[3], pad_end[3];
+    rlx_cut_t cut;                           /* of an op whose shape rule has run */
 } rlx_conv_geometry_t;
 
 /* Reads rank and spatial extents of operand 0, strides, dilations, pads; the kernel from attribute "kernel" or, for operators with weights,

@@ -2,7 +2,7 @@
 #include "ir/dump.h"
 
 #include "base/digest.h"
-#include "ir/schedule.h"
+#include "ir/tuning.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -147,12 +147,29 @@ static void print_steps(const rlx_dump_t *dump, const char *title, const rlx_epi
     fputc(']', dump->out);
 }
 
+/* " cut[pieces=8 range=4]" where tuning chose. */
+static void print_cut(const rlx_dump_t *dump, const rlx_cut_t *cut)
+{
+    rlx_cut_t copy = *cut;
+    bool any = false;
+
+    for (int i = 0; i < RLX_CUT_FIELDS; i++) {
+        if (*rlx_cut_at(&copy, i) == 0)
+            continue;
+        fprintf(dump->out, "%s%s=%" PRId64, any ? " " : " cut[", rlx_cut_fields[i].name, *rlx_cut_at(&copy, i));
+        any = true;
+    }
+    fputs(any ? "]" : "", dump->out);
+}
+
 static void print_schedule(const rlx_dump_t *dump, const rlx_op_t *op)
 {
     const rlx_schedule_t *schedule = op->sched;
 
     if (schedule != NULL && schedule->chain != NULL)
         print_chain(dump, op, schedule->chain);
+    if (schedule != NULL)
+        print_cut(dump, &schedule->cut);
     if (schedule != NULL && schedule->attention != NULL)
         print_steps(dump, "scores", schedule->attention->steps, schedule->attention->n_steps);
     if (schedule != NULL && schedule->epilogue != NULL)

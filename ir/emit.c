@@ -11,6 +11,7 @@
 #include "ir/builder.h"
 #include "ir/emit_code.h"
 #include "ir/flow.h"
+#include "ir/schedule.h"
 
 #define CONST_ALIGNMENT 64
 
@@ -234,10 +235,19 @@ static rlx_expr_t step_bytes(emitter_t *em, const rlx_step_t *step)
     return total < 0 ? rlx_expr_const(e, INT64_MAX) : total;
 }
 
+/* What tuning measured, relative to the estimate; 0: nothing. */
+static uint64_t step_scale(const rlx_step_t *step)
+{
+    const rlx_schedule_t *sched = step->op->sched;
+
+    return sched != NULL && step->index < RLX_SCHEDULE_STEPS_MAX ? sched->scale[step->index] : 0;
+}
+
 static void emit_step(emitter_t *em, const rlx_step_t *step)
 {
     rlx_program_step_t out = {.kernel = step->kernel, .n_in = (uint32_t)step->n_in, .n_out = (uint32_t)step->n_out, .n_params = (uint32_t)step->n_params};
-    rlx_program_cost_t cost = {.flops = rlx_emit_ref(&em->code, step->flops), .bytes = rlx_emit_ref(&em->code, step_bytes(em, step))};
+    rlx_program_cost_t cost = {.flops = rlx_emit_ref(&em->code, step->flops), .bytes = rlx_emit_ref(&em->code, step_bytes(em, step)),
+                               .scale = step_scale(step)};
     char name[256];
 
     out.operands = (uint32_t)(em->tables.operands.size / sizeof(uint32_t));

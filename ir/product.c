@@ -8,6 +8,7 @@
 
 #define SMALL_COLUMNS 512 /* up to here a block of rows is short, so that tiles are many */
 #define SHORT_ROWS 64
+#define N_TILE 2 /* 16-column blocks of a tile */
 
 static rlx_expr_t num(const rlx_graph_t *graph, int64_t value) { return rlx_expr_const(graph->exprs, value); }
 static rlx_expr_t times(const rlx_graph_t *graph, rlx_expr_t a, rlx_expr_t b) { return rlx_expr_mul(graph->exprs, a, b); }
@@ -173,6 +174,8 @@ static const rlx_epilogue_t *epilogue_of(const rlx_op_t *op)
     return sched != NULL && sched->epilogue != NULL && sched->epilogue->n_steps > 0 ? sched->epilogue : NULL;
 }
 
+static rlx_cut_t cut_of(const rlx_op_t *op) { return op->sched != NULL ? ((const rlx_schedule_t *)op->sched)->cut : (rlx_cut_t){0}; }
+
 static rlx_status_t lower_plain(rlx_builder_t *builder, const rlx_product_t *p, rlx_diag_t *diag)
 {
     rlx_graph_t *graph = rlx_builder_graph(builder);
@@ -189,10 +192,13 @@ static rlx_status_t lower_gemm(rlx_builder_t *builder, rlx_product_t *p, rlx_dia
     rlx_graph_t *graph = rlx_builder_graph(builder);
     bool packed = product_pack(builder, p);
     rlx_step_t *step = step_begin(builder, p, RLX_K_gemm, RLX_WORDS(rlx_gemm_params_t));
-    int64_t columns, rows, n_tile = 2;
+    const rlx_cut_t cut = cut_of(p->op);
+    int64_t columns, rows, n_tile = cut.columns > 0 ? cut.columns : N_TILE;
     rlx_expr_t m_blocks, n_tiles;
 
     rows = rlx_expr_is_const(graph->exprs, p->n, &columns) && columns <= SMALL_COLUMNS && packed ? SHORT_ROWS : RLX_GEMM_ROWS;
+    if (cut.rows > 0)
+        rows = cut.rows;
     m_blocks = rlx_expr_ceildiv(graph->exprs, p->m, num(graph, rows));
     n_tiles = rlx_expr_ceildiv(graph->exprs, p->n, num(graph, 16 * n_tile));
     RLX_TRY(rlx_epilogue_encode(step, RLX_WORD(rlx_gemm_params_t, epilogue), 3, epilogue_of(p->op), diag));

@@ -49,11 +49,26 @@ typedef struct rlx_attention {
     rlx_epilogue_step_t steps[RLX_ATTENTION_STEPS_MAX];
 } rlx_attention_t;
 
+/* How an op cuts its work, where tuning said so: quantities of the analytical models (ir/conv_blocking.c, ir/winograd_blocking.c,
+ * ir/product.c). 0: as the model says. */
+typedef struct rlx_cut {
+    int64_t cache_kib; /* convolutions: kibibytes of input that a block may hold */
+    int64_t pieces;    /* convolutions: pieces of an image that there should be for several threads */
+    int64_t range;     /* convolutions: output-channel blocks of a piece */
+    int64_t gather;    /* convolutions: 1 each piece gathers (or transforms) its own input, 2 a step of its own does it for all */
+    int64_t rows;      /* products: rows of a block, at most */
+    int64_t columns;   /* products: 16-column blocks of a tile */
+} rlx_cut_t;
+#define RLX_SCHEDULE_STEPS_MAX 8 /* of an op, that carry measured costs */
+
 typedef struct rlx_schedule {
     rlx_chain_t *chain;         /* fused */
     rlx_epilogue_t *epilogue;   /* conv, conv_transpose, matmul */
     rlx_attention_t *attention; /* attention */
     int n_operands;           /* operands of the op proper, before residuals were appended */
+    const char *key;          /* ir/tuning.h; NULL without tuning */
+    rlx_cut_t cut;
+    uint64_t scale[RLX_SCHEDULE_STEPS_MAX]; /* of the op's steps: rlx_program_cost_t */
 } rlx_schedule_t;
 
 /* The op's schedule, made on first use. */

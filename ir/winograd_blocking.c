@@ -10,6 +10,7 @@
 #define BLOCK_BYTES (448 << 10) /* of transformed input, with small filters */
 #define IMAGE_BYTES (1280 << 10) /* of transformed input that is made for all threads at once */
 #define IMAGE_BYTES_LARGE (4 << 20) /* with large filters */
+#define IMAGE_BYTES_MOST (8 << 20) /* where tuning asks for it */
 #define PATCHES_LEAST 14        /* a register tile of AVX-512, three of AVX2 */
 #define PATCHES_MOST 56
 #define PIECES 16
@@ -18,6 +19,8 @@
 
 static rlx_expr_t num(rlx_graph_t *graph, int64_t value) { return rlx_expr_const(graph->exprs, value); }
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+/* What tuning chose, else what the model says. */
+static int64_t chosen(int64_t cut, int64_t model) { return cut > 0 ? cut : model; }
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
 rlx_expr_t rlx_winograd_patches(rlx_graph_t *graph, const rlx_conv_geometry_t *g, int m, rlx_expr_t batch)
@@ -45,16 +48,17 @@ rlx_winograd_blocking_t rlx_winograd_blocking(rlx_graph_t *graph, const rlx_conv
 {
     rlx_exprs_t *e = graph->exprs;
     int64_t taps = (m + 2) * (m + 2), in_blocks = (channels + 15) / 16, out_blocks = (outputs + 15) / 16, image = 0;
-    int64_t patch_bytes = taps * in_blocks * 64, capacity = least(PATCHES_MOST, most(PATCHES_LEAST, BLOCK_BYTES / patch_bytes));
+    int64_t patch_bytes = taps * in_blocks * 64, capacity = least(PATCHES_MOST, most(PATCHES_LEAST, chosen(g->cut.cache_kib << 10, BLOCK_BYTES) / patch_bytes));
     bool known = rlx_expr_is_const(e, rlx_winograd_patches(graph, g, m, num(graph, 1)), &image);
     bool large = taps * channels * out_blocks * 64 > FILTER_BYTES;
-    rlx_winograd_blocking_t b = {.transformed = known && image * patch_bytes <= (large ? IMAGE_BYTES_LARGE : IMAGE_BYTES)};
+    int64_t image_most = g->cut.gather == 2 ? IMAGE_BYTES_MOST : large ? IMAGE_BYTES_LARGE : IMAGE_BYTES;
+    rlx_winograd_blocking_t b = {.transformed = known && g->cut.gather != 1 && image * patch_bytes <= image_most};
     rlx_expr_t input_lines, tap_lines;
 
-    b.range = b.transformed ? least(GROUP, out_blocks) : out_blocks;
+    b.range = b.transformed ? least(chosen(g->cut.range, GROUP), out_blocks) : out_blocks;
     b.ranges = (out_blocks + b.range - 1) / b.range;
     blocks_choose(graph, rlx_winograd_patches(graph, g, m, batch), large ? PATCHES_MOST : capacity,
-                  b.transformed ? 1 : large ? PIECES_LARGE : PIECES, &b);
+                  b.transformed ? 1 : chosen(g->cut.pieces, large ? PIECES_LARGE : PIECES), &b);
     input_lines = rlx_expr_add(e, rlx_expr_mul(e, b.patches, num(graph, in_blocks)), num(graph, 1));
     b.block_floats = rlx_expr_mul(e, input_lines, num(graph, taps * 16));
     tap_lines = rlx_expr_add(e, rlx_expr_mul(e, rlx_expr_floordiv(e, b.patches, num(graph, 2)), num(graph, 2)), num(graph, 1));

@@ -3,6 +3,7 @@ same bundle bytes from another folder, user, time zone or job count. Prints one 
 
 import argparse
 import hashlib
+import json
 import os
 import pathlib
 import subprocess
@@ -98,6 +99,27 @@ def check_bytes(tool, name, path):
     report(f"{name}: same bundle from another folder, user, time zone", digest == hashlib.sha256(moved.read_bytes()).hexdigest(), "bytes differ")
 
 
+def check_tuned(tool, name, path, feed):
+    """Whatever tuning chooses, measured or written by hand, bits stay; its log alone gives the bundle again."""
+    log = tool.folder / "tune.log"
+    arrays = feed(1, 5)
+    shapes = [word for key, value in arrays.items() for word in ("--tune-shape", f"{key}=" + "x".join(map(str, value.shape)))]
+    first = tool.infer(tool.compile(path), arrays, "--threads", 1)
+    tuned = tool.compile(path, "--tune", "--tune-budget", 1, "--tune-log", log, *shapes)
+    report(f"{name}: tuned", same(first, tool.infer(tuned, arrays)), "bits differ")
+    report(f"{name}: the tuned bundle from its log", tuned.read_bytes() == tool.compile(path, "--tune-from", log).read_bytes(), "bytes differ")
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    for cut in ({"cache_kib": 1, "pieces": 1, "range": 3, "gather": 1, "rows": 7, "columns": 3},
+                {"cache_kib": 4096, "pieces": 1024, "range": 4096, "gather": 2, "rows": 192, "columns": 4096}):
+        for line in lines[1:]:
+            line["cut"] = cut
+        log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        forced = tool.compile(path, "--tune-from", log)
+        for threads in (1, 3):
+            report(f"{name}: cut by {cut}, {threads} threads", same(first, tool.infer(forced, arrays, "--threads", threads)), "bits differ")
+        report(f"{name}: cut by {cut}, x86-64-v3", same(first, tool.infer(forced, arrays, isa="x86-64-v3")), "bits differ")
+
+
 def clang_tool(folder):
     """The tool of the clang build, when scripts/test made one."""
     build = os.environ.get("RLX_BUILD_CLANG")
@@ -120,6 +142,7 @@ def main():
             try:
                 check_bits(tool, name, path, feed)
                 check_bytes(tool, name, path)
+                check_tuned(tool, name, path, feed)
                 if other:
                     check_other_build(tool, name, path, feed, other)
                 else:

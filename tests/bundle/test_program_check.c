@@ -57,6 +57,7 @@ static void broken_tables_are_refused(void **state)
     REFUSED(TABLE(char, strings)[HEADER->strings.count - 1] = 'x', "strings do not");
     REFUSED(HEADER->regions.count = 0, "0 regions");
     REFUSED(HEADER->costs.count = 1, "costs and steps differ");
+    REFUSED(TABLE(rlx_program_cost_t, costs)[1].scale = RLX_COST_SCALE_MAX + 1, "scaled beyond all measure");
     REFUSED(HEADER->n_slots = UINT32_MAX, "slots");
     REFUSED(HEADER->inputs.count = 0, "an input value is not listed");
 }

@@ -48,6 +48,35 @@ def version_names_the_commit(project):
 
 
 @test
+def tuning_is_kept_in_the_bundle_and_its_log_gives_the_bundle_again(project):
+    log, tuned, again = (str(project.folder / name) for name in ("tune.log", "tuned.rlxb", "again.rlxb"))
+    expect(rlx("compile", project.model, "--output", tuned, "--tune", "--tune-budget", "1", "--tune-log", log), 0, "kinds of op")
+    expect(rlx("compile", project.model, "--output", again, "--tune-from", log), 0)
+    assert pathlib.Path(tuned).read_bytes() == pathlib.Path(again).read_bytes()
+    lines = [json.loads(line) for line in pathlib.Path(log).read_text().splitlines()]
+    assert lines[0]["rlx_tune"] == 1 and all(line["measured"][0]["alone_ns"] > 0 for line in lines[1:])
+
+
+@test
+def what_is_no_log_of_tuning_is_refused_with_its_line(project):
+    log, out = project.folder / "bad.log", project.folder / "never.rlxb"
+    head = '{"rlx_tune": 1}\n'
+    for text, word in (("", "no head"), ("{}\n", "no head"), ("[1\n", "line 1"), ('{"rlx_tune": 2}\n', "no head"),
+                       (head + '{"cut": {}, "scale": []}\n', "\"op\""), (head + '{"op": "a", "cut": [], "scale": []}\n', "no object"),
+                       (head + '{"op": "a", "cut": {"rows": 193}, "scale": []}\n', "0 to 192"),
+                       (head + '{"op": "a", "cut": {"rows": -1}, "scale": []}\n', "line 2"),
+                       (head + '{"op": "a", "cut": {"wings": 1}, "scale": []}\n', "'wings'"),
+                       (head + '{"op": "a", "cut": {}, "scale": [1, 2, 3, 4, 5, 6, 7, 8, 9]}\n', "at most 8"),
+                       (head + '{"op": "a", "cut": {}, "scale": [1e3]}\n', "integers"),
+                       (head + 2 * '{"op": "a", "cut": {}, "scale": []}\n', "same op")):
+        log.write_text(text)
+        expect(rlx("compile", project.model, "--output", str(out), "--tune-from", str(log)), 1, "RLX-1006", word)
+        assert not out.exists()
+    expect(rlx("compile", project.model, "--output", str(out), "--tune", "--tune-from", str(log)), 2, "one of them")
+    expect(rlx("compile", project.model, "--output", str(out), "--tune-log", str(log)), 2, "belong to --tune")
+
+
+@test
 def help_lists_every_verb_and_every_verb_has_help(project):
     expect(rlx("help"), 0, "compile", "run", "infer", "bench", "profile", "dump", "explain", "init")
     for verb in ("init", "compile", "run", "infer", "bench", "profile", "dump", "explain"):

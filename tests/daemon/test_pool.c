@@ -45,7 +45,7 @@ static rlx_model_t *model_make(int64_t bad_at, uint64_t step_ns)
         pb_param(&pb, pb_number(bad_at));
     }
     for (uint32_t i = 0; i < pb.n_steps; i++)
-        pb.costs[i].ns = step_ns;
+        pb.costs[i].scale = step_ns * RLX_COST_SCALE;
     program = pb_finish(&pb, pb_slot(pb_scale(&pb, bytes, 2)), &size);
     assert_ok(rlx_program_check(program, size, 0, &diag));
     tk_table(&table);

@@ -119,7 +119,7 @@ rlx_program_step_t *pb_step(pb_t *pb, uint32_t kernel, int n_in, int n_out, cons
                                  .source = pb_string(pb, "node 0 'test'")};
     memcpy(pb->operands + pb->n_operands, operands, n * sizeof *operands);
     pb->n_operands += n;
-    pb->costs[pb->n_steps++] = (rlx_program_cost_t){pb_number(0), pb_number(0), 1000000000};
+    pb->costs[pb->n_steps++] = (rlx_program_cost_t){pb_number(0), pb_number(0), 1000000000ull * RLX_COST_SCALE};
     pb->regions[pb->n_regions - 1].n_steps++;
     return step;
 }

@@ -75,8 +75,8 @@ static rlx_model_t *model_make(void)
     pb_step(&pb, TK_SCALE, 1, 1, (uint32_t[]){x, t}, pb_slot(count));
     pb_param(&pb, pb_number(3));
     pb_step(&pb, TK_ADD, 2, 1, (uint32_t[]){x, t, y}, pb_slot(count));
-    pb.costs[0].ns = 1000;
-    pb.costs[1].ns = 234;
+    pb.costs[0].scale = 1000 * RLX_COST_SCALE;
+    pb.costs[1].scale = 234 * RLX_COST_SCALE;
     program = pb_finish(&pb, pb_slot(bytes), &size);
     assert_ok(rlx_program_check(program, size, 0, &diag));
     tk_table(&table);
