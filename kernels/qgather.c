@@ -18,7 +18,7 @@ static void row_16(const gather_row_t *r, uint8_t *to)
 
     rlx_window_range(r->first, r->step, r->x != NULL ? r->width : 0, r->columns, &lo, &hi);
     memset(to, r->point, (size_t)lo * 16);
-    if (r->step == 1)
+    if (r->step == 1 && lo < hi)
         memcpy(to + lo * 16, r->x + (r->first + lo) * 16, (size_t)(hi - lo) * 16);
     else
         for (int64_t i = lo; i < hi; i++)
