@@ -37,14 +37,19 @@ def told(kind, answer, *words, code=None, **options):
         raise AssertionError("no error")
 
 
+def ready_await(client):
+    """Both endpoints take part: requests are spread over those that are ready."""
+    for _ in range(200):
+        if all(endpoint["state"] == "ready" for endpoint in client.state()["endpoints"]):
+            return
+        time.sleep(0.01)
+
+
 def repeated(answer):
     """A request that is answered so goes to the other endpoint, and is answered."""
     with FakeServer(answer) as bad, FakeServer(good) as other:
         with rlx_client.RLXClient([f"http://{bad.url}", f"http://{other.url}"], timeout=10) as client:
-            for _ in range(200):
-                if all(e["state"] == "ready" for e in client.state()["endpoints"]):
-                    break
-                time.sleep(0.01)
+            ready_await(client)
             for _ in range(6):
                 assert client.infer("plus", X)["y"].tolist() == [42]
             assert bad.requests > 0
@@ -82,6 +87,7 @@ def requests_beyond_a_goaway_go_elsewhere():
 def other_failures_are_not_repeated():
     with FakeServer(lambda stream: begin(stream) + trailers(stream, 13, "RLX-1099: bro%6ben%20in two")) as bad, FakeServer(good) as other:
         with rlx_client.RLXClient([f"http://{bad.url}", f"http://{other.url}"], timeout=10) as client:
+            ready_await(client)
             failed = 0
             for _ in range(20):
                 try:

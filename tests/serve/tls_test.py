@@ -84,7 +84,7 @@ def hangup(daemon, line):
 @test
 def rlxctl_trusts_whom_it_is_told_to(kit):
     with Daemon("--model", kit.add, "--port", 0, *kit.live("server")) as daemon:
-        url = f"https://localhost:{daemon.port}"
+        url = f"https://127.0.0.1:{daemon.port}"
         expect(run(RLXCTL, "--url", url, "--ca", kit["good.pem"], "status"), 0, "add", "ready")
         expect(run(RLXCTL, "--url", f"https://127.0.0.1:{daemon.port}", "--ca", kit["good.pem"], "health"), 0)
         expect(run(RLXCTL, "--url", url, "--insecure", "models", "list"), 0, "READY")
@@ -92,24 +92,24 @@ def rlxctl_trusts_whom_it_is_told_to(kit):
         expect(run(RLXCTL, "--url", url, "status"), 3, "RLX-1602", "certificate")
         expect(run(RLXCTL, "--url", url, "--ca", kit["good.pem"], "--server-name", "elsewhere", "status"), 3, "RLX-1602", "mismatch")
         expect(run(RLXCTL, "--url", url, "--ca", kit["absent.pem"], "status"), 3, "RLX-1602", "absent.pem")
-        expect(run(RLXCTL, "--url", f"http://localhost:{daemon.port}", "status"), 1, "https://")
+        expect(run(RLXCTL, "--url", f"http://127.0.0.1:{daemon.port}", "status"), 1, "https://")
         assert daemon.stop() == 0
     with Daemon("--model", kit.add, "--port", 0) as daemon:
-        expect(run(RLXCTL, "--url", f"https://localhost:{daemon.port}", "--insecure", "status"), 3, "RLX-1602")
+        expect(run(RLXCTL, "--url", f"https://127.0.0.1:{daemon.port}", "--insecure", "status"), 3, "RLX-1602")
 
 
 @test
 def rlxctl_shows_its_certificate_where_one_is_asked_for(kit):
     with Daemon("--model", kit.add, "--port", 0, *kit.live("server"), "--tls-client-ca", kit["good.pem"]) as daemon:
         def ctl(*words):
-            return run(RLXCTL, "--url", f"https://localhost:{daemon.port}", "--ca", kit["good.pem"], *words, "status")
+            return run(RLXCTL, "--url", f"https://127.0.0.1:{daemon.port}", "--ca", kit["good.pem"], *words, "status")
 
         expect(ctl("--certificate", kit["client.pem"], "--key", kit["client.key"]), 0, "add")
         expect(ctl(), 3, "RLX-1602")
         expect(ctl("--certificate", kit["stranger.pem"], "--key", kit["stranger.key"]), 3, "RLX-1602")
         expect(ctl("--certificate", kit["client.pem"]), 2, "RLX-1001", "--key")
         expect(ctl("--certificate", kit["client.pem"], "--key", kit["good.key"]), 3, "RLX-1602", "good.key")
-    expect(run(RLXCTL, "--url", "http://localhost:1", "--insecure", "status"), 2, "RLX-1001", "https://")
+    expect(run(RLXCTL, "--url", "http://127.0.0.1:1", "--insecure", "status"), 2, "RLX-1001", "https://")
 
 
 @test
@@ -168,7 +168,7 @@ def names_of_tls_files_and_the_client_ca_change_at_a_reload_but_tls_stays_on(kit
         config.write_text(f"server: {{tls: {{{', '.join(files)}}}}}\n" if name else "logging: {level: info}\n")
 
     def status(*words):
-        return run(RLXCTL, "--url", f"https://localhost:{daemon.port}", "--ca", kit["good.pem"], *words, "health")
+        return run(RLXCTL, "--url", f"https://127.0.0.1:{daemon.port}", "--ca", kit["good.pem"], *words, "health")
 
     write("server")
     with Daemon("--config", config, "--model", kit.add, "--port", 0) as daemon:
@@ -200,7 +200,7 @@ def a_client_that_negotiates_http2_and_asks_for_rest_is_served_by_http1(kit):
         def curl(*words):
             return run("curl", "-sS", "-w", "%{http_version} %{http_code}", "--cacert", kit["good.pem"], *words)
 
-        url = f"https://localhost:{daemon.port}"
+        url = f"https://127.0.0.1:{daemon.port}"
         expect(curl("--http2", f"{url}/readyz"), 0, "1.1 200")
         expect(curl("--http2", "-d", body, f"{url}/v2/models/add/infer"), 0, "1.1 200", '"data":[2.0,3.0]')
         expect(curl("--http2", f"{url}/absent"), 0, "1.1 404")
