@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/version.h"
@@ -129,6 +130,8 @@ static void cache_choose(void)
     if (snprintf(path, sizeof path, "%s%s", base, user ? "/.cache" : "") >= (int)sizeof path - 5)
         return;
     mkdir(path, 0700); /* it may exist */
+    if (access(path, W_OK) != 0)
+        return; /* a home that is not there is not made */
     strcat(path, "/rlx");
     setenv("RLX_CACHE_DIR", path, 1);
 }

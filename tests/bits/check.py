@@ -36,7 +36,7 @@ class Tool:
     def compile(self, model, *options, environment=None):
         self.count += 1
         out = self.folder / f"{self.count}.rlxb"
-        self.call("compile", "--model", model, "--target", "x86_64", "--output", out, *options, environment=environment)
+        self.call("compile", "--no-cache", "--model", model, "--target", "x86_64", "--output", out, *options, environment=environment)
         return out
 
     def infer(self, bundle, arrays, *options, isa=None):

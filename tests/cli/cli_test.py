@@ -212,6 +212,9 @@ def a_bundle_just_compiled_is_not_hashed_again(project):
     home = {**bare, "HOME": str(project.folder / "home")}
     (project.folder / "home").mkdir()
     expect(rlx("compile", "--model", project.model, "--output", str(output), env=home), 0)
+    gone = project.folder / "gone"
+    expect(rlx("compile", "--model", project.model, "--output", str(output), env={**bare, "HOME": str(gone)}), 0)
+    assert not gone.exists()
     assert list((project.folder / "home/.cache/rlx").glob("stamp-*")) and list((project.folder / "home/.cache/rlx/bundles").glob("*.rlxb"))
 
 
