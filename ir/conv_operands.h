@@ -35,6 +35,8 @@ typedef enum rlx_conv_form {
 /* No pad may be negative: fast kernels read cells past the map, but none is cut off. */
 bool rlx_conv_pads_natural(const rlx_graph_t *graph, const rlx_op_t *op);
 rlx_conv_form_t rlx_conv_form(const rlx_graph_t *graph, const rlx_op_t *op);
+/* The bias as a constant of whole blocks of 16, zeros behind `outputs`; NULL: the op has none. */
+rlx_value_t *rlx_conv_bias_const(rlx_builder_t *builder, const rlx_op_t *op, int64_t outputs);
 rlx_status_t rlx_conv_lower_c16(rlx_builder_t *builder, const rlx_op_t *op, rlx_diag_t *diag);
 /* ir/lower_conv_group.c: form RLX_CONV_GROUP; `geometry` of rank 2, `bias` padded or NULL. */
 rlx_status_t rlx_conv_lower_group(rlx_builder_t *builder, const rlx_op_t *op, const rlx_conv_geometry_t *geometry, const rlx_value_t *bias,

@@ -135,7 +135,7 @@ static rlx_value_t *weight_pack(rlx_builder_t *builder, const rlx_op_t *op, cons
     return made;
 }
 
-static rlx_value_t *bias_pack(rlx_builder_t *builder, const rlx_op_t *op, int64_t outputs)
+rlx_value_t *rlx_conv_bias_const(rlx_builder_t *builder, const rlx_op_t *op, int64_t outputs)
 {
     const rlx_value_t *bias = rlx_conv_operand(op, 2);
     int64_t padded = (outputs + 15) / 16 * 16;
@@ -186,7 +186,7 @@ static void operands_add(rlx_builder_t *builder, rlx_step_t *step, const rlx_op_
 {
     rlx_step_in(step, x);
     rlx_step_in(step, weight_pack(builder, op, s, form, g));
-    rlx_step_in(step, bias_pack(builder, op, s->outputs));
+    rlx_step_in(step, rlx_conv_bias_const(builder, op, s->outputs));
     rlx_step_out(step, op->out[0]);
 }
 
@@ -249,7 +249,7 @@ rlx_status_t rlx_conv_lower_c16(rlx_builder_t *builder, const rlx_op_t *op, rlx_
     if (form == RLX_CONV_DEPTHWISE)
         return lower_depthwise(builder, op, &s, &g, diag);
     if (form == RLX_CONV_GROUP)
-        return rlx_conv_lower_group(builder, op, &g, bias_pack(builder, op, s.outputs), flops_of(graph, op, &s), diag);
+        return rlx_conv_lower_group(builder, op, &g, rlx_conv_bias_const(builder, op, s.outputs), flops_of(graph, op, &s), diag);
     b = blocking_of(graph, &g, &s, form);
     if (b.gathered)
         RLX_TRY(gather_lower(builder, op, &s, &g, &b, &x, diag));

@@ -43,22 +43,6 @@ static rlx_value_t *filters_make(rlx_builder_t *builder, const rlx_op_t *op, con
     return made;
 }
 
-static rlx_value_t *bias_make(rlx_builder_t *builder, const rlx_op_t *op, int64_t outputs)
-{
-    rlx_value_t *bias = rlx_conv_operand(op, 2), *made;
-    int64_t padded = (outputs + 15) / 16 * 16;
-    float *packed;
-
-    if (bias == NULL)
-        return NULL;
-    packed = malloc((size_t)padded * sizeof *packed);
-    RLX_ASSERT(packed != NULL);
-    rlx_pack_conv_bias(bias->data, outputs, packed);
-    made = rlx_builder_const(builder, bias->name, RLX_F32, 1, &padded, RLX_LAYOUT_ROW_MAJOR, packed, padded * (int64_t)sizeof *packed);
-    free(packed);
-    return made;
-}
-
 /* The multiplications of the taps: what the machine does, not what a direct convolution would. */
 static rlx_expr_t flops_of(rlx_graph_t *graph, const winograd_shape_t *s, rlx_expr_t patches)
 {
@@ -123,7 +107,7 @@ rlx_status_t rlx_winograd_lower_c16(rlx_builder_t *builder, const rlx_op_t *op, 
     step = rlx_step_begin(builder, op, RLX_K_conv_winograd_c16, RLX_WORDS(rlx_conv_winograd_c16_params_t));
     rlx_step_in(step, x);
     rlx_step_in(step, filters_make(builder, op, &s, true));
-    rlx_step_in(step, bias_make(builder, op, s.outputs));
+    rlx_step_in(step, rlx_conv_bias_const(builder, op, s.outputs));
     rlx_step_out(step, op->out[0]);
     rlx_step_param_const(step, RLX_WORD(rlx_conv_winograd_c16_params_t, m), s.m);
     rlx_step_param(step, RLX_WORD(rlx_conv_winograd_c16_params_t, batch), batch);

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "bench/kernels/fma_peak.h"
 #include "ir/builder.h"
 #include "ir/conv_algorithm.h"
 #include "ir/dispatch.h"
@@ -121,27 +122,6 @@ static float *floats(int64_t n)
     for (size_t i = 0; i < bytes / 4; i++)
         x[i] = (float)((int)(i * 2654435761u >> 20 & 255) - 128) / 128;
     return x;
-}
-
-/* Best GF/s of twelve independent fma chains, in 512-bit or 256-bit registers. */
-static double fma_peak(bool wide)
-{
-    double best = 0;
-
-    for (int round = 0; round < 12; round++) {
-        long n = 1000000;
-        double t = now();
-
-        if (wide)
-            __asm__ volatile("1: .irp i,0,1,2,3,4,5,6,7,8,9,10,11\n vfmadd231ps %%zmm12,%%zmm13,%%zmm\\i\n .endr\n dec %0\n jnz 1b"
-                             : "+r"(n)::"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11");
-        else
-            __asm__ volatile("1: .irp i,0,1,2,3,4,5,6,7,8,9,10,11\n vfmadd231ps %%ymm12,%%ymm13,%%ymm\\i\n .endr\n dec %0\n jnz 1b"
-                             : "+r"(n)::"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11");
-        t = now() - t;
-        best = fmax(best, 12e6 * (wide ? 32 : 16) / t * 1e-9);
-    }
-    return best;
 }
 
 static rlx_op_t *layer_op(rlx_graph_t *graph, const layer_t *l)
@@ -312,7 +292,7 @@ static void image_run(bench_t *bench, const char *filter)
     bench->code = mmap(NULL, bench->image->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     memcpy(bench->code, bench->image->data, bench->image->bytes);
     mprotect(bench->code, bench->image->bytes, PROT_READ | PROT_EXEC);
-    bench->peak = fma_peak(strcmp(bench->image->isa, "x86-64-v4") == 0);
+    bench->peak = bench_fma_peak(strcmp(bench->image->isa, "x86-64-v4") == 0);
     printf("%s, FMA peak %.1f GF/s%s\n", bench->image->isa, bench->peak, bench->flush != NULL ? ", cold" : "");
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
         if (filter == NULL || strstr(layers[i].name, filter) != NULL)

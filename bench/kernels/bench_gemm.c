@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "bench/kernels/fma_peak.h"
 #include "kernels/abi.h"
 #include "kernels/image.h"
 #include "kernels/params.h"
@@ -56,27 +57,6 @@ static float *floats(int64_t n, bool small_pages)
     for (size_t i = 0; i < bytes / 4; i++)
         x[i] = (float)((int)(i * 2654435761u >> 20 & 255) - 128) / 128;
     return x;
-}
-
-/* Best GF/s of twelve independent fma chains, in 512-bit or 256-bit registers. */
-static double fma_peak(bool wide)
-{
-    double best = 0;
-
-    for (int round = 0; round < 12; round++) {
-        long n = 500000;
-        double t = now();
-
-        if (wide)
-            __asm__ volatile("1: .irp i,0,1,2,3,4,5,6,7,8,9,10,11\n vfmadd231ps %%zmm12,%%zmm13,%%zmm\\i\n .endr\n dec %0\n jnz 1b"
-                             : "+r"(n)::"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11");
-        else
-            __asm__ volatile("1: .irp i,0,1,2,3,4,5,6,7,8,9,10,11\n vfmadd231ps %%ymm12,%%ymm13,%%ymm\\i\n .endr\n dec %0\n jnz 1b"
-                             : "+r"(n)::"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11");
-        t = now() - t;
-        best = fmax(best, 6e6 * (wide ? 32 : 16) / t * 1e-9);
-    }
-    return best;
 }
 
 static rlx_kernel_fn_t *gemm_find(const bench_t *bench)
@@ -129,7 +109,7 @@ static void image_run(bench_t *bench, const char *filter)
         exit(1);
     memcpy(bench->code, bench->image->data, bench->image->bytes);
     mprotect(bench->code, bench->image->bytes, PROT_READ | PROT_EXEC);
-    bench->peak = fma_peak(strcmp(bench->image->isa, "x86-64-v4") == 0);
+    bench->peak = bench_fma_peak(strcmp(bench->image->isa, "x86-64-v4") == 0);
     printf("%s, FMA peak %.1f GF/s, weights %s\n", bench->image->isa, bench->peak, bench->warm ? "warm" : "from memory");
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         if (filter == NULL || strstr(shapes[i].name, filter) != NULL)
