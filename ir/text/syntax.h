@@ -25,11 +25,12 @@ typedef struct rlx_syntax rlx_syntax_t;
 typedef struct rlx_syntax_value rlx_syntax_value_t;
 typedef struct rlx_syntax_function rlx_syntax_function_t;
 
-/* Where a node stands in the file: line and column count from 1, columns and length in bytes. length 0: the node was not written. A node of
- * several lines has its first one. */
+#ifndef RLX_BASE_DIAG_LIST_H /* base/diag_list.h has the same */
+/* Where a node stands in the file. bytes 0: it was not written. */
 typedef struct rlx_span {
-    uint32_t line, column, length;
+    uint32_t offset, bytes;
 } rlx_span_t;
+#endif
 
 typedef enum rlx_syntax_kind {
     RLX_SYNTAX_NONE,     /* none, None, or an absent operand `_` */
@@ -103,7 +104,7 @@ typedef struct rlx_syntax_result {
  * `x + y` of the module form is `add`, `-x` is `neg`, and so on, in the space "rlxc". Spaces: "tensor" (alloc, constant), "symbol", "rlxc"
  * (operators; `rlx.` of the module form, too, but for rlx.tensor, rlx.scalar and rlx.constant, which are tensor::alloc and tensor::constant). */
 typedef struct rlx_syntax_statement {
-    rlx_span_t span; /* of the whole, as far as its first line goes */
+    rlx_span_t span; /* from the first result to the last argument; of several lines, the first counts */
     int n_results;
     rlx_syntax_result_t *results;
     const char *space, *callee;
