@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/span.h"
 #include "base/tensor.h"
 #include "ir/expr.h"
 
@@ -24,13 +25,6 @@
 typedef struct rlx_syntax rlx_syntax_t;
 typedef struct rlx_syntax_value rlx_syntax_value_t;
 typedef struct rlx_syntax_function rlx_syntax_function_t;
-
-#ifndef RLX_BASE_DIAG_LIST_H /* base/diag_list.h has the same */
-/* Where a node stands in the file. bytes 0: it was not written. */
-typedef struct rlx_span {
-    uint32_t offset, bytes;
-} rlx_span_t;
-#endif
 
 typedef enum rlx_syntax_kind {
     RLX_SYNTAX_NONE,     /* none, None, or an absent operand `_` */
