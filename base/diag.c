@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/printable.h"
 
 static const rlx_error_info_t errors[] = {
 #define RLX_ERROR(name, number, status, title, cause, fix) {RLX_E_##name, status, title, cause, fix},
@@ -43,9 +43,7 @@ rlx_status_t rlx_fail(rlx_diag_t *diag, rlx_error_code_t code, const char *forma
 
     if (diag == NULL || diag->code != RLX_E_NONE)
         return diag == NULL ? status : diag->status;
-    memset(diag, 0, sizeof *diag);
-    diag->code = code;
-    diag->status = status;
+    *diag = (rlx_diag_t){.code = code, .status = status, .list = diag->list};
     va_start(args, format);
     text_format(diag->message, sizeof diag->message, format, args);
     va_end(args);
@@ -80,28 +78,12 @@ rlx_status_t rlx_diag_hint(rlx_diag_t *diag, const char *format, ...)
     return diag->status;
 }
 
-/* Bytes of the character at `text` if it may go to a terminal, else 0. */
-static size_t printable_bytes(const unsigned char *text)
-{
-    size_t n = rlx_utf8_bytes(text, strlen((const char *)text));
-    unsigned code = n == 3 ? (unsigned)(text[0] & 15) << 12 | (unsigned)(text[1] & 63) << 6 | (text[2] & 63) : 0;
-
-    if (n == 1)
-        return text[0] >= 0x20 && text[0] != 0x7f;
-    if (n == 2)
-        return text[0] > 0xc2 || text[1] >= 0xa0 ? 2 : 0; /* U+0080..U+009F are controls */
-    /* Line and paragraph separators and the bidirectional controls would let a name rewrite the line. */
-    if ((code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f))
-        return 0;
-    return n == 3 ? 3 : 0; /* beyond the first plane lie invisible ones, too */
-}
-
 static void text_print(const char *text, FILE *out)
 {
     const unsigned char *at = (const unsigned char *)text;
 
     while (*at != 0) {
-        size_t n = printable_bytes(at);
+        size_t n = rlx_printable_bytes(at, strlen((const char *)at));
 
         if (n > 0)
             fwrite(at, 1, n, out);

@@ -1,7 +1,8 @@
 /* A located error for people: a stable code, where, what is wrong, what to do.
  *
  * Owner: the caller, by value; no heap. Thread: one at a time. The first error set wins; later ones are dropped,
- * since they are usually consequences. Codes, titles, causes and fixes stand in base/error_list.h. */
+ * since they are usually consequences. Codes, titles, causes and fixes stand in base/error_list.h. Readers of texts, which find several
+ * errors in one run, put them into `list` where there is one (base/diag_list.h). */
 #ifndef RLX_BASE_DIAG_H
 #define RLX_BASE_DIAG_H
 
@@ -23,6 +24,7 @@ typedef struct rlx_diag {
     char where[256];   /* "model.onnx: node 12 'conv1' (Conv)" or "FILE:LINE:COLUMN"; may be empty */
     char message[768]; /* one sentence: what was found, what was expected */
     char hint[384];    /* what to do; may be empty, then the code's general fix is printed */
+    struct rlx_diag_list *list; /* borrowed; all that readers of texts found, this error included; may be NULL. Set by the caller */
 } rlx_diag_t;
 
 typedef struct rlx_error_info {

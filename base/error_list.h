@@ -1,6 +1,7 @@
 /* Every stable error: RLX_ERROR(name, number, status, title, cause, fix). Numbers are never reused.
  * 1000-1099 command line and files, 1100-1199 ONNX import, 1200-1299 IR and shapes, 1300-1399 bundle,
- * 1400-1499 execution, 1500-1599 configuration, 1600-1699 serving, 1700-1799 clients, 1800-1899 profiling.
+ * 1400-1499 execution, 1500-1599 configuration, 1600-1699 serving, 1700-1799 clients, 1800-1899 profiling,
+ * 2000-2099 RLX-IR text.
  * docs/ERRORS.md is generated from this list by scripts/gen_errors.py. */
 RLX_ERROR(USAGE, 1001, RLX_INVALID_ARGUMENT, "command line not understood",
           "An option or its value is unknown, missing or malformed.",
@@ -146,3 +147,68 @@ RLX_ERROR(ENDPOINT, 1704, RLX_INVALID_ARGUMENT, "invalid endpoint",
           "An endpoint reads http://HOST:PORT, grpc://HOST:PORT, https://HOST:PORT or unix:PATH.", "Correct the address.")
 RLX_ERROR(TRACE_MALFORMED, 1801, RLX_INVALID_ARGUMENT, "not a trace of RLX",
           "The file is damaged or was not written by --profiling.", "Record it again.")
+RLX_ERROR(SYNTAX, 2001, RLX_INVALID_ARGUMENT, "syntax error",
+          "The text does not have the form that must stand there.", "docs/LANGUAGE.md shows both forms.")
+RLX_ERROR(TOKEN, 2002, RLX_INVALID_ARGUMENT, "text not understood",
+          "A character, number or string is malformed: no such character, a digit missing, a quote or bracket never closed, no UTF-8.",
+          "Correct what is underlined.")
+RLX_ERROR(INDENT, 2003, RLX_INVALID_ARGUMENT, "indentation wrong",
+          "A line of the module form is indented unlike its neighbours, or tabs and spaces are mixed.",
+          "Indent the body of a function by four spaces, every line alike.")
+RLX_ERROR(TEXT_LIMIT, 2004, RLX_RESOURCE_EXHAUSTED, "text exceeds a limit",
+          "The file is too large, or something in it nests too deeply or has too many parts.",
+          "Split the module, and keep large constants in .npy or .safetensors files beside it.")
+RLX_ERROR(NOT_LANGUAGE, 2005, RLX_UNIMPLEMENTED, "not part of the language",
+          "The module form has the syntax of Python, but describes a graph: it has no loops, conditions, classes or imports.",
+          "Write what the message says, or trace a Python program with @rlx.jit.")
+RLX_ERROR(NAME_UNKNOWN, 2006, RLX_NOT_FOUND, "name not defined",
+          "A value, function or word is used that nothing above it defines.", "Define it before it is used, or correct the spelling.")
+RLX_ERROR(NAME_TWICE, 2007, RLX_ALREADY_EXISTS, "name defined twice",
+          "A value, function, argument or key has the name of an earlier one.", "Give one of them another name.")
+RLX_ERROR(OP_UNKNOWN, 2008, RLX_NOT_FOUND, "no such operator",
+          "RLX has no operator or function of that name.", "docs/LANGUAGE.md lists all of them.")
+RLX_ERROR(ARG_UNKNOWN, 2009, RLX_INVALID_ARGUMENT, "no such argument",
+          "The operator has no argument or attribute of that name, or takes fewer.", "Remove it, or correct the spelling.")
+RLX_ERROR(ARG_MISSING, 2010, RLX_INVALID_ARGUMENT, "argument missing",
+          "The operator needs an argument or attribute that is not given.", "Add it.")
+RLX_ERROR(ARG_TYPE, 2011, RLX_INVALID_ARGUMENT, "argument of the wrong kind",
+          "An argument is a number where a list is expected, a tensor where a constant is expected, and the like.",
+          "Write what is expected.")
+RLX_ERROR(ARG_VALUE, 2012, RLX_INVALID_ARGUMENT, "argument out of range",
+          "An argument has a value that the operator does not allow.", "Choose one of the values that the message names.")
+RLX_ERROR(TYPE_MISMATCH, 2013, RLX_INVALID_ARGUMENT, "element types do not fit",
+          "Operands have different element types, or one that the operator does not take.", "Convert one of them with rlx.cast.")
+RLX_ERROR(SHAPE_TEXT, 2014, RLX_INVALID_ARGUMENT, "shapes do not fit",
+          "Two extents that must agree do not, or an extent or rank is not allowed.",
+          "Shapes are logical: N,C,H,W for activations and O,I,H,W for weights, whatever the layout.")
+RLX_ERROR(LAYOUT_TEXT, 2015, RLX_INVALID_ARGUMENT, "layout not allowed",
+          "The layout is unknown, does not fit the tensor's rank, or conflicts with an operator.",
+          "Leave it out: the compiler chooses. Layouts are NCHW, NHWC, OIHW, HWIO and blocked ones such as NCHW16c.")
+RLX_ERROR(AFFINITY, 2016, RLX_INVALID_ARGUMENT, "memory affinity not understood",
+          "A field of memory_affinity is unknown or its value malformed.",
+          "Write {\"location\": \"DDR\", \"bandwidth\": \"32GB/s\", \"latency\": \"80ns\", \"coherence\": \"MESI\"}.")
+RLX_ERROR(DEVICE_TEXT, 2017, RLX_INVALID_ARGUMENT, "device or sharding not understood",
+          "A device is not KIND:NUMBER, or the sharding strategy is unknown or does not fit the operator.",
+          "Devices are \"gpu:0\", \"cpu:0\" and so on; strategies data_parallel, tensor_parallel, pipeline_parallel.")
+RLX_ERROR(SCHEDULE_TEXT, 2018, RLX_INVALID_ARGUMENT, "schedule cannot be obeyed",
+          "A tile, loop order or vector dimension conflicts with the operator or with another attribute.",
+          "Change it as the message says, or leave it out: then the compiler chooses.")
+RLX_ERROR(SYNC_MODE, 2019, RLX_INVALID_ARGUMENT, "sync_mode missing or wrong",
+          "An operator that crosses devices has no sync_mode, or an unknown one; there is no default.",
+          "Write sync_mode = \"barrier\", \"async_barrier\" or \"stream_ordered\".")
+RLX_ERROR(SCHEMA_VERSION, 2020, RLX_FAILED_PRECONDITION, "schema version",
+          "The text has no schema version, or one that this program does not read.",
+          "Write the version that the message names; `rlx dump` writes texts of the current one.")
+RLX_ERROR(OUTPUTS, 2021, RLX_INVALID_ARGUMENT, "outputs not understood",
+          "The module returns nothing, or something that is no tensor.", "Return a tensor, or a dictionary of names and tensors.")
+RLX_ERROR(CONST_FILE, 2022, RLX_INVALID_ARGUMENT, "constant's file refused",
+          "A file of data beside the text is missing, outside its folder, damaged, or not what the text says.",
+          "Keep .npy, .npz and .safetensors files as plain files in the folder of the text, or below.")
+RLX_ERROR(NOT_YET, 2023, RLX_UNIMPLEMENTED, "cannot be run yet",
+          "The text is right, but this version cannot compile what it describes.", "Leave it out, or wait for the version that has it.")
+RLX_ERROR(UNUSED, 2024, RLX_INVALID_ARGUMENT, "value not used",
+          "Nothing uses the value, so it is left out.", "Return it, use it, or remove it.")
+RLX_ERROR(COMMENT, 2025, RLX_INVALID_ARGUMENT, "comment looks like an attribute",
+          "A comment reads like an attribute, and comments mean nothing.", "Write it as an attribute.")
+RLX_ERROR(SAFETENSORS, 2026, RLX_INVALID_ARGUMENT, ".safetensors file not understood",
+          "The file is damaged, or its header breaks the format's rules.", "Write it again with the safetensors library or with rlx dump.")

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/report.h"
 #include "cli/version.h"
 
 static const rlx_verb_t *const verbs[] = {
@@ -43,7 +44,8 @@ static void overview_print(FILE *out)
     fputs(overview, out);
     for (size_t i = 0; i < N_VERBS; i++)
         fprintf(out, "  %-9s %s\n", verbs[i]->name, verbs[i]->summary);
-    fputs("\n`rlx help VERB` tells more; `rlx --version` prints the version. `rlx init NAME` makes a project that works at once.\n"
+    fputs("\nEvery verb has --diagnostics text|json (how errors are printed) and --max-errors N (how many of one text, 20).\n"
+          "`rlx help VERB` tells more; `rlx --version` prints the version. `rlx init NAME` makes a project that works at once.\n"
           "Exit codes: 0 done, 1 refused, 2 command line not understood.\n", out);
 }
 
@@ -89,20 +91,27 @@ static bool asks_help(int argc, char **argv)
 
 static int verb_run(const rlx_verb_t *verb, int argc, char **argv)
 {
-    rlx_diag_t diag = {0};
+    rlx_diag_list_t list;
+    rlx_diag_t diag = {.list = &list};
+    rlx_cli_report_t report = {.format = rlx_diag_format_for(stderr)};
     rlx_status_t status;
 
     if (asks_help(argc, argv))
         return help_run(verb->name);
-    status = verb->run(argc, argv, &diag);
+    rlx_diag_list_init(&list, 0);
+    status = rlx_cli_report_options(&argc, argv, &report, &diag);
+    rlx_diag_list_init(&list, report.errors_max);
+    if (status == RLX_OK)
+        status = verb->run(argc, argv, &diag);
     rlx_cli_progress(NULL, NULL);
     if (status != RLX_OK && diag.code == RLX_E_NONE)
         rlx_fail(&diag, RLX_E_INTERNAL, "failed with status %s and no diagnosis", rlx_status_name(status));
     if (status == RLX_OK && fflush(stdout) != 0)
         status = rlx_fail(&diag, RLX_E_FILE_WRITE, "cannot write to standard output");
+    rlx_cli_report(&list, status == RLX_OK ? NULL : &diag, report.format);
+    rlx_diag_list_fini(&list);
     if (status == RLX_OK)
         return RLX_EXIT_DONE;
-    rlx_diag_print(&diag, stderr);
     return diag.code == RLX_E_USAGE ? RLX_EXIT_USAGE : RLX_EXIT_REFUSED;
 }
 
