@@ -116,11 +116,11 @@ rlx_conv_blocking_t rlx_conv_blocking_direct(rlx_graph_t *graph, const rlx_conv_
     rlx_conv_blocking_t b = {.range = 2};
     bool small = channels * outputs * cells * 4 <= WEIGHT_BYTES, in_place = rlx_conv_in_place(graph, g);
 
-    if (in_place)
-        b.range = range_in_place(graph, g);
-    else
+    if (!in_place)
         gather_choose(graph, g, blocks, halo, &b);
-    if (!in_place && !b.gathered)
+    if (in_place || (b.gathered && cells == 1))
+        b.range = range_in_place(graph, g);
+    else if (!b.gathered)
         b.range = small ? out_blocks : least(out_blocks, 8);
     b.range = least(out_blocks, chosen(g->cut.range, b.range));
     b.ranges = (out_blocks + b.range - 1) / b.range;

@@ -55,6 +55,10 @@ VEC16_INLINE void conv_tile_run(int n, int nb, const conv_tile_t *t)
             VEC16_UNROLL for (int j = 0; j < nb; j++)
                 acc[p][j] = (vec16_t){0};
     }
+    if (t->residual != NULL) /* comes from the second level or farther, and is needed when the chains end */
+        VEC16_UNROLL for (int p = 0; p < n; p++)
+            VEC16_UNROLL for (int j = 0; j < nb; j++)
+                __builtin_prefetch(t->residual + p * t->y_pixel + j * t->y_block, 0, 2);
     for (int64_t b = 0; b < t->blocks; b++, x += t->block_step)
         VEC16_NO_UNROLL for (int64_t k = 0; k < t->taps; k++) {
             const float *q = x + t->tap[k];

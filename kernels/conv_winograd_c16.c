@@ -51,7 +51,7 @@ static void group_multiply(const winograd_work_t *work, const float *u, int64_t 
 
     for (int64_t tap = 0; tap < work->n_taps; tap++)
         for (int64_t block = 0, nb; block < blocks; block += nb, u += nb * tile.w_step) {
-            nb = winograd_least(CONV_TILE_BLOCKS, blocks - block);
+            nb = work->count <= CONV_TILE_PIXELS_1 ? 1 : winograd_least(CONV_TILE_BLOCKS, blocks - block); /* one: filters pass once */
             tile.y = work->taps + (block * work->n_taps + tap) * y_step;
             for (int64_t c = 0; c < all; c += WINOGRAD_SEGMENT_BLOCKS) {
                 int last = c + WINOGRAD_SEGMENT_BLOCKS >= all;
