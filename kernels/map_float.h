@@ -1,6 +1,6 @@
 /* Operations on blocks of a float class. No include guard: included once per type with MAP_T, MAP(name) and MAP_NAME(name) (functions),
- * MATH(name) (math.h), MAP_FMA, MAP_FABS, MAP_CEIL, MAP_FLOOR, MAP_RINT and MAP_SQRT set. Every loop vectorises, except fmod and
- * trigonometry of huge arguments. The expressions are the operators' definitions. */
+ * MATH(name) (math.h), MAP_SWISH (a loop), MAP_FMA, MAP_FABS, MAP_CEIL, MAP_FLOOR, MAP_RINT and MAP_SQRT set. Every loop vectorises,
+ * except fmod and trigonometry of huge arguments. The expressions are the operators' definitions. */
 
 static inline MAP_T MAP(unit)(MAP_T x) /* to [0, 1]; NaN passes */
 {
@@ -69,7 +69,7 @@ static void MAP(activation)(int64_t op, MAP_T *y, const MAP_T *x, int64_t n, MAP
     UNARY(mish, MATH(mish)(v))
     UNARY(gelu, MATH(gelu)(v))
     UNARY(gelu_tanh, MATH(gelu_tanh)(v))
-    UNARY(swish, MATH(swish)(v, a))
+    case RLX_MAP_swish: MAP_SWISH(y, x, n, a); break;
     UNARY(shrink, v < -a ? v + b : v > a ? v - b : 0)
     default: MAP(immediate)(op, y, x, n, a, b);
     }
@@ -150,6 +150,7 @@ void MAP_NAME(binary)(int64_t op, MAP_T *y, const MAP_T *x0, const MAP_T *x1, in
 #undef MAP
 #undef MAP_NAME
 #undef MATH
+#undef MAP_SWISH
 #undef MAP_FMA
 #undef MAP_FABS
 #undef MAP_CEIL

@@ -2,7 +2,8 @@
  *
  * Invariants: pure, no branches (except trigonometry of huge arguments), no libm, fma only where written: gcc, clang, AVX2 and AVX-512 give
  * the same bits, scalar or vectorised. Special values follow C99. The frequent functions are float polynomials under 2 ulp (sigmoid and
- * tanh under 2.5); the rare ones round a double result once. tests/kernels/math_test.c states and checks every bound. */
+ * tanh under 2.5); the rare ones round a double result once. Only swish has a table, since loops cannot look it up: kernels/swish.h is the
+ * vector form. tests/kernels/math_test.c states and checks every bound. */
 #ifndef RLX_KERNELS_MATH_H
 #define RLX_KERNELS_MATH_H
 
@@ -172,18 +173,10 @@ RLX_MATH float rlx_math_powf(float x, float y)
 
 /* ---- activations ---- */
 
+/* 1 / (1 + exp(-x)). exp has one factor 2^n: from 88.4 on it is infinite, and the result, under 5e-39 there, is 0. */
 RLX_MATH float rlx_math_sigmoidf(float x)
 {
-    float e = rlx_math_expf(-__builtin_fabsf(x));
-
-    return (x < 0 ? e : 1) / (1 + e);
-}
-
-/* x sigmoid(alpha x) as x / (1 + exp(-alpha x)): one rounding and ten operations less. exp has one factor 2^n: from 88.4 on it is infinite,
- * and the result, under 4e-37 there, is 0. */
-RLX_MATH float rlx_math_swishf(float x, float alpha)
-{
-    float c = x * -alpha, magic, n, r, p;
+    float c = -x, magic, n, r, p;
 
     c = c > 89 ? 89 : c;
     c = c < -87 ? -87 : c;
@@ -191,7 +184,35 @@ RLX_MATH float rlx_math_swishf(float x, float alpha)
     n = magic - RLX_MATH_MAGICF;
     r = __builtin_fmaf(n, -1.42860677e-6f, __builtin_fmaf(n, -0.693145752f, c));
     p = __builtin_fmaf(__builtin_fmaf(rlx_math_exp_tailf(r), r, 1), r, 1);
-    return x / (1 + p * rlx_math_from_bitsf((rlx_math_bitsf(magic) << 23) + (127u << 23)));
+    return 1 / (1 + p * rlx_math_from_bitsf((rlx_math_bitsf(magic) << 23) + (127u << 23)));
+}
+
+/* 2^(j/8) for j < 8, as bits less j << 20: adding n << 20 makes it 2^(n/8) for every n = 8 i + j. */
+static const uint32_t rlx_math_eighths[8] = {
+    0x3f800000, 0x3f7b95c2, 0x3f7837f0, 0x3f75fed7, 0x3f7504f3, 0x3f75672a, 0x3f7744fd, 0x3f7ac0c7,
+};
+#define RLX_MATH_EIGHTHS 11.5415603f /* 8 / ln2 */
+#define RLX_MATH_EIGHTH_HI (0.693145752f / 8)
+#define RLX_MATH_EIGHTH_LO (1.42860677e-6f / 8)
+#define RLX_MATH_EIGHTH_C2 0.5000648f /* exp(r) - 1 - r = r^2 (C2 + C3 r), within 2.6e-8 for |r| <= ln2 / 16 */
+#define RLX_MATH_EIGHTH_C3 0.16668232f
+#define RLX_MATH_SWISH_ONE 87.0f /* exp(-87) adds nothing to 1 */
+#define RLX_MATH_SWISH_HIGH 88.5f
+
+/* x from which on exp(-alpha x) would overflow: swish is then under 4e-37 / |alpha| and stays what it is there. */
+RLX_MATH float rlx_math_swish_limitf(float alpha) { return RLX_MATH_SWISH_HIGH / -alpha; }
+
+/* x sigmoid(alpha x) as x / (1 + exp(-alpha x)). */
+RLX_MATH float rlx_math_swishf(float x, float alpha)
+{
+    float limit = rlx_math_swish_limitf(alpha), v = (alpha < 0 ? x > limit : x < limit) ? limit : x;
+    float w = v * alpha, c = w > RLX_MATH_SWISH_ONE ? RLX_MATH_SWISH_ONE : w;
+    float magic = __builtin_fmaf(c, -RLX_MATH_EIGHTHS, RLX_MATH_MAGICF), n = magic - RLX_MATH_MAGICF;
+    float r = __builtin_fmaf(n, -RLX_MATH_EIGHTH_LO, __builtin_fmaf(n, -RLX_MATH_EIGHTH_HI, -c));
+    float q = __builtin_fmaf(__builtin_fmaf(RLX_MATH_EIGHTH_C3, r, RLX_MATH_EIGHTH_C2), r, 1) * r;
+    float s = rlx_math_from_bitsf(rlx_math_eighths[rlx_math_bitsf(magic) & 7] + (rlx_math_bitsf(magic) << 20));
+
+    return v / (1 + __builtin_fmaf(s, q, s));
 }
 
 RLX_MATH float rlx_math_tanhf(float x)

@@ -223,40 +223,46 @@ static void assert_same_floats(const char *what, int op, int dtype, const void *
     assert_same(what, op, (int)rlx_map_class_of(dtype), wide_want, wide_got);
 }
 
-static void every_operation_has_the_same_bits_in_every_build(void **state)
+static void assert_operation_agrees(int op, int class_, float alpha)
 {
     static const int64_t class_dtype[] = {RLX_KD_F32, RLX_KD_F64, RLX_KD_I32, RLX_KD_I64, RLX_KD_U64};
+    int result = op > RLX_MAP_first_compare ? RLX_MAP_I32 : class_;
     double x[N], y[N], want[N], got[N];
     void *in[] = {x, y}, *out[] = {want};
+    program_t g;
 
+    program_init(&g, 2, 1, 3);
+    g.p->dims[7] = g.p->count = N;
+    for (int k = 0; k < 2; k++) {
+        g.in[k].dtype = class_dtype[class_];
+        g.in[k].stride[7] = 1;
+    }
+    g.out[0] = class_dtype[result];
+    program_add(&g, op, class_, 2, 0, 1, 0, class_ == RLX_MAP_F64 ? (int64_t)rlx_math_bits((double)alpha) : rlx_math_bitsf(alpha),
+                class_ == RLX_MAP_F64 ? (int64_t)rlx_math_bits(1.1) : rlx_math_bitsf(1.1f));
+    fill_bits(x, class_);
+    fill_bits(y, class_);
+    memset(want, 0, sizeof want);
+    program_run(&g, 0, in, out);
+    for (int b = 1; b < n_builds; b++) {
+        memset(got, 0, sizeof got);
+        out[0] = got;
+        program_run(&g, b, in, out);
+        assert_same(builds[b].name, op, result, want, got);
+    }
+}
+
+static void every_operation_has_the_same_bits_in_every_build(void **state)
+{
     (void)state;
-    for (int op = 1; op < RLX_MAP_not; op++) {
+    for (int op = 1; op < RLX_MAP_not; op++)
         for (int class_ = 0; class_ < 5 && op != RLX_MAP_first_binary && op != RLX_MAP_first_compare; class_++) {
-            int result = op > RLX_MAP_first_compare ? RLX_MAP_I32 : class_;
-            program_t g;
-
-            program_init(&g, 2, 1, 3);
-            g.p->dims[7] = g.p->count = N;
-            for (int k = 0; k < 2; k++) {
-                g.in[k].dtype = class_dtype[class_];
-                g.in[k].stride[7] = 1;
-            }
-            g.out[0] = class_dtype[result];
-            program_add(&g, op, class_, 2, 0, 1, 0, class_ == RLX_MAP_F64 ? (int64_t)rlx_math_bits(0.7) : rlx_math_bitsf(0.7f),
-                        class_ == RLX_MAP_F64 ? (int64_t)rlx_math_bits(1.1) : rlx_math_bitsf(1.1f));
-            fill_bits(x, class_);
-            fill_bits(y, class_);
-            memset(want, 0, sizeof want);
-            out[0] = want;
-            program_run(&g, 0, in, out);
-            for (int b = 1; b < n_builds; b++) {
-                memset(got, 0, sizeof got);
-                out[0] = got;
-                program_run(&g, b, in, out);
-                assert_same(builds[b].name, op, result, want, got);
+            assert_operation_agrees(op, class_, 0.7f);
+            if (op < RLX_MAP_first_binary) {
+                assert_operation_agrees(op, class_, 1);
+                assert_operation_agrees(op, class_, -0.7f);
             }
         }
-    }
 }
 
 static void every_conversion_has_the_same_bits_in_every_build(void **state)

@@ -53,7 +53,7 @@ static const case_f32_t cases_f32[] = {
     {"expm1", f_expm1, expm1, 1.5, 0},
     {"log", f_log, log, 1, 0},
     {"log1p", f_log1p, log1p, 1, 0},
-    {"sigmoid", f_sigmoid, reference_sigmoid, 2.5, 0},
+    {"sigmoid", f_sigmoid, reference_sigmoid, 2.5, 5e-39},
     {"tanh", f_tanh, tanh, 2, 0},
     {"erf", f_erf, erf, 1.01, 0},
     {"softplus", f_softplus, reference_softplus, 2, 0},
