@@ -16,11 +16,16 @@ class Engine:
         self.model, self.threads = base + ".onnx", threads
         with open(base + ".json") as file:
             outline = json.load(file)
-        self.inputs, self.name, self.index = outline["inputs"], outline["output"], outline["index"]
+        self.inputs, self.index = outline["inputs"], outline["index"]
         folder = os.path.join(work, type(self).__name__.lower())
         self.converted = os.path.join(folder, os.path.basename(base))
         os.makedirs(folder, exist_ok=True)
         self.load()
+
+    def outputs(self):
+        """The names of all outputs: an engine that computes what is asked for, and no more, is asked for every one."""
+        import onnx
+        return [value.name for value in onnx.load(self.model, load_external_data=False).graph.output]
 
     def tool(self, path, *words, limit=900):
         """Runs a converter, unless its output `path` is there already. Raises with the last line of its complaint."""
@@ -100,7 +105,7 @@ class Mnn(Engine):
         self.tool(path, "mnnconvert", "-f", "ONNX", "--modelFile", self.model, "--MNNModel", path, "--bizCode", "bench")
         self.expr = MNN.expr
         self.manager = MNN.nn.create_runtime_manager(({"backend": "CPU", "precision": "high", "numThread": self.threads},))
-        self.net = MNN.nn.load_module_from_file(path, [name for name, _, _ in self.inputs], [self.name], runtime_manager=self.manager)
+        self.net = MNN.nn.load_module_from_file(path, [name for name, _, _ in self.inputs], self.outputs(), runtime_manager=self.manager)
 
     def prepare(self, arrays):
         self.variables = []
@@ -112,10 +117,10 @@ class Mnn(Engine):
 
     def run(self):
         result = self.net.forward(self.variables)
-        self.result = (result[0] if isinstance(result, (list, tuple)) else result).read()
+        self.results = [value.read() for value in (result if isinstance(result, (list, tuple)) else [result])]
 
     def output(self):
-        return numpy.array(self.result)
+        return numpy.array(self.results[self.index])
 
 
 class Iree(Engine):
@@ -142,11 +147,10 @@ class Iree(Engine):
 
     def run(self):
         result = self.function(*self.arrays)
-        self.result = result[self.index] if isinstance(result, (list, tuple)) else result
-        self.result.to_host()
+        self.results = [value.to_host() for value in (result if isinstance(result, (list, tuple)) else [result])]
 
     def output(self):
-        return numpy.array(self.result.to_host())
+        return numpy.array(self.results[self.index])
 
 
 class IreeIm2col(Iree):
@@ -169,6 +173,7 @@ class Ncnn(Engine):
             setattr(self.net.opt, "use_" + precision, False)
         if self.net.load_param(base + ".ncnn.param") != 0 or self.net.load_model(base + ".ncnn.bin") != 0:
             raise RuntimeError("ncnn cannot load the converted model")
+        self.names = [f"out{index}" for index in range(len(self.outputs()))]
 
     @staticmethod
     def adapted(model, rows=64):
@@ -221,12 +226,15 @@ class Ncnn(Engine):
         extractor = self.net.create_extractor()
         for index, mat in enumerate(self.mats):
             extractor.input(f"in{index}", mat)
-        status, self.result = extractor.extract(f"out{self.index}")
-        if status != 0:
-            raise RuntimeError(f"ncnn: extract gives {status}")
+        self.results = []
+        for name in self.names:
+            status, result = extractor.extract(name)
+            if status != 0:
+                raise RuntimeError(f"ncnn: extract of {name} gives {status}")
+            self.results.append(result)
 
     def output(self):
-        return numpy.array(self.result)
+        return numpy.array(self.results[self.index])
 
 
 ALL = {"onnxruntime": OnnxRuntime, "openvino": OpenVino, "mnn": Mnn, "ncnn": Ncnn, "iree": Iree, "iree_im2col": IreeIm2col,
