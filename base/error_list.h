@@ -147,6 +147,13 @@ RLX_ERROR(ENDPOINT, 1704, RLX_INVALID_ARGUMENT, "invalid endpoint",
           "An endpoint reads http://HOST:PORT, grpc://HOST:PORT, https://HOST:PORT or unix:PATH.", "Correct the address.")
 RLX_ERROR(TRACE_MALFORMED, 1801, RLX_INVALID_ARGUMENT, "not a trace of RLX",
           "The file is damaged or was not written by --profiling.", "Record it again.")
+RLX_ERROR(TARGET_UNKNOWN, 1901, RLX_UNIMPLEMENTED, "unknown target",
+          "No such target exists, or it is not there yet.", "Name targets that are there: `rlx help compile` lists them.")
+RLX_ERROR(TARGET_MODEL, 1902, RLX_UNIMPLEMENTED, "model not possible for this target",
+          "The model needs something that the target does not have.", "Change the model or its shapes, or choose another target.")
+RLX_ERROR(TARGET_TOOL, 1903, RLX_FAILED_PRECONDITION, "tool missing or failed",
+          "A target is made by clang and its tools, which are not installed or reported an error.",
+          "Install clang-19, lld-19 and llvm-19 (apt-get install clang-19 lld-19 llvm-19).")
 RLX_ERROR(SYNTAX, 2001, RLX_INVALID_ARGUMENT, "syntax error",
           "The text does not have the form that must stand there.", "docs/LANGUAGE.md shows both forms.")
 RLX_ERROR(TOKEN, 2002, RLX_INVALID_ARGUMENT, "text not understood",

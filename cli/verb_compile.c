@@ -7,12 +7,16 @@
 #include "base/file.h"
 #include "cli/cli.h"
 #include "cli/compile_job.h"
+#include "cli/compile_targets.h"
 #include "cli/tune.h"
 
 #define TUNE_BUDGET_S 60
 
 typedef struct compile_request {
     rlx_compile_job_t job;
+    rlx_cli_targets_t targets;
+    const char *target; /* as given, or NULL */
+    bool freestanding;
     const char *output;
     bool uncached;
     bool tune;
@@ -35,6 +39,33 @@ static rlx_status_t words_check(const compile_request_t *request, rlx_diag_t *di
     return RLX_OK;
 }
 
+static bool output_is_file(const char *output)
+{
+    size_t n = strlen(output);
+
+    return n > 5 && strcmp(output + n - 5, ".rlxb") == 0;
+}
+
+static rlx_status_t targets_check(compile_request_t *request, rlx_diag_t *diag)
+{
+    bool c = false;
+
+    RLX_TRY(rlx_cli_targets_parse(request->target, &request->targets, diag));
+    for (int i = 0; i < request->targets.n_others; i++)
+        c = c || request->targets.others[i] == &rlx_target_c;
+    if (request->freestanding && !c)
+        return rlx_fail(diag, RLX_E_USAGE, "compile: --freestanding is a form of target c: --target c --freestanding");
+    request->targets.freestanding = request->freestanding;
+    if (request->targets.n_others > 0 && output_is_file(request->output)) {
+        rlx_fail(diag, RLX_E_USAGE, "compile: --output %s is a bundle, and target %s is a folder", request->output,
+                 request->targets.others[0]->name);
+        return rlx_diag_hint(diag, "Name a folder: --output DIR makes DIR/%s and so on.", request->targets.others[0]->name);
+    }
+    if (!request->targets.bundle && (request->tune || request->tune_from != NULL))
+        return rlx_fail(diag, RLX_E_USAGE, "compile: tuning is for x86_64, which --target does not name");
+    return RLX_OK;
+}
+
 static rlx_status_t words_parse(int argc, char **argv, compile_request_t *request, rlx_diag_t *diag)
 {
     static const struct option options[] = {
@@ -43,7 +74,7 @@ static rlx_status_t words_parse(int argc, char **argv, compile_request_t *reques
         {"accuracy", required_argument, NULL, 'a'},  {"no-cache", no_argument, NULL, 'C'},
         {"tune", no_argument, NULL, 'T'},            {"tune-log", required_argument, NULL, 'l'},
         {"tune-from", required_argument, NULL, 'f'}, {"tune-budget", required_argument, NULL, 'b'},
-        {"tune-shape", required_argument, NULL, 'S'},
+        {"tune-shape", required_argument, NULL, 'S'}, {"freestanding", no_argument, NULL, 'F'},
         {0},
     };
     rlx_compile_job_t *job = &request->job;
@@ -60,7 +91,8 @@ static rlx_status_t words_parse(int argc, char **argv, compile_request_t *reques
         case 'f': request->tune_from = optarg; break;
         case 'b': RLX_TRY(rlx_cli_seconds("--tune-budget", optarg, &request->tune_s, diag)); break;
         case 'S': RLX_TRY(rlx_cli_shape(optarg, &request->tune_shapes, diag)); break;
-        case 't': RLX_TRY(rlx_compile_job_option(job, "target", optarg, diag)); break;
+        case 't': request->target = optarg; break;
+        case 'F': request->freestanding = true; break;
         case 'O': RLX_TRY(rlx_compile_job_option(job, "opt-level", optarg, diag)); break;
         case 'a': RLX_TRY(rlx_compile_job_option(job, "accuracy", optarg, diag)); break;
         case 's': RLX_TRY(rlx_compile_job_option(job, "shape", optarg, diag)); break;
@@ -69,6 +101,7 @@ static rlx_status_t words_parse(int argc, char **argv, compile_request_t *reques
         }
     RLX_TRY(rlx_cli_operand(argc, argv, "--model FILE.onnx", &job->model, diag));
     RLX_TRY(words_check(request, diag));
+    RLX_TRY(targets_check(request, diag));
     return rlx_compile_job_complete(job, diag);
 }
 
@@ -76,10 +109,9 @@ static rlx_status_t words_parse(int argc, char **argv, compile_request_t *reques
 static rlx_status_t output_path(const char *model, const char *output, char **out_path, rlx_diag_t *diag)
 {
     const char *slash = strrchr(model, '/'), *stem = slash != NULL ? slash + 1 : model, *dot = strrchr(stem, '.');
-    size_t n = strlen(output);
     int stem_bytes = (int)(dot != NULL && dot > stem ? (size_t)(dot - stem) : strlen(stem));
 
-    if (n > 5 && strcmp(output + n - 5, ".rlxb") == 0) {
+    if (output_is_file(output)) {
         *out_path = strdup(output);
         return *out_path != NULL ? RLX_OK : rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
     }
@@ -139,23 +171,36 @@ static rlx_status_t tune_apply(compile_request_t *request, rlx_tuning_t *tuning,
     return rlx_compile_job_record(&request->job, "tune", request->tune_digest, diag);
 }
 
-static rlx_status_t compile_run(int argc, char **argv, rlx_diag_t *diag)
+/* The bundle, where x86_64 is wanted. */
+static rlx_status_t bundle_make(compile_request_t *request, const char *path, rlx_diag_t *diag)
 {
     uint64_t start_ns = rlx_clock_ns();
     rlx_compile_figures_t figures;
-    compile_request_t request;
     rlx_tuning_t tuning = {0};
+    rlx_status_t status;
+
+    if (!request->targets.bundle)
+        return RLX_OK;
+    status = request->tune || request->tune_from != NULL ? tune_apply(request, &tuning, diag) : RLX_OK;
+    if (status == RLX_OK)
+        status = (request->uncached ? rlx_compile_job_run : rlx_compile_cached_to)(&request->job, path, &figures, diag);
+    if (status == RLX_OK)
+        figures_print(path, &figures, rlx_clock_ns() - start_ns);
+    rlx_tuning_fini(&tuning);
+    return status;
+}
+
+static rlx_status_t compile_run(int argc, char **argv, rlx_diag_t *diag)
+{
+    compile_request_t request;
     char *path = NULL;
     rlx_status_t status;
 
     RLX_TRY(words_parse(argc, argv, &request, diag));
     RLX_TRY(output_path(request.job.model, request.output, &path, diag));
-    status = request.tune || request.tune_from != NULL ? tune_apply(&request, &tuning, diag) : RLX_OK;
+    status = bundle_make(&request, path, diag);
     if (status == RLX_OK)
-        status = (request.uncached ? rlx_compile_job_run : rlx_compile_cached_to)(&request.job, path, &figures, diag);
-    if (status == RLX_OK)
-        figures_print(path, &figures, rlx_clock_ns() - start_ns);
-    rlx_tuning_fini(&tuning);
+        status = rlx_cli_targets_make(&request.targets, &request.job, request.targets.bundle ? path : NULL, request.output, diag);
     free(path);
     return status;
 }
@@ -166,7 +211,10 @@ const rlx_verb_t rlx_verb_compile = {
     .help = "rlx compile --model FILE.onnx --output DIR|FILE.rlxb [options]\n"
             "\n"
             "Options:\n"
-            "  --target NAME       x86_64 (the default): AVX2 and AVX-512 code, chosen when the bundle is loaded\n"
+            "  --target LIST       one or more of these, by commas, or all:\n"
+            "                        x86_64   (the default) the bundle: AVX2 and AVX-512 code, chosen when it is loaded\n"
+            "                        c        DIR/c: portable C17 of the model and its kernels, with sizes fixed (--shape)\n"
+            "  --freestanding      with target c: no C library, static arena, for firmware\n"
             "  --opt-level N       1 folding and dead code, 2 fusion, 3 blocked layouts and fast kernels (the default);\n"
             "                      every level gives the same bits\n"
             "  --accuracy A        default: 3x3 convolutions by Winograd's F(4,3) or F(2,3) where that is faster and, with the layer's own\n"

@@ -15,6 +15,7 @@ FOLDERS = {
     "ir": ["base/", "proto/", "bundle/", "kernels/"],
     "exec": ["base/", "bundle/", "kernels/abi.h", "kernels/params", "kernels/kernel_list.h"],
     "trace": ["base/", "bundle/", "exec/", "kernels/abi.h", "kernels/kernel_list.h"],
+    "target": ["base/", "bundle/", "kernels/", "exec/"],
     "rpc": ["base/", "proto/"],
     "rpc/tls": ["base/"],
     "rpc/local": ["base/"],
@@ -34,7 +35,7 @@ FOLDERS = {
     "daemon/rest": ["base/", "rpc/", "daemon/json/", "daemon/memory/", "daemon/node/"],
     "sim": ["base/", "daemon/actor/"],
     "sdk": ["base/", "proto/", "rpc/"],
-    "cli": ["rpc/", "trace/", "base/", "proto/", "bundle/", "kernels/", "ir/", "exec/"],
+    "cli": ["rpc/", "target/", "trace/", "base/", "proto/", "bundle/", "kernels/", "ir/", "exec/"],
     "cli/ctl": ["base/", "rpc/", "cli/version.h"],
 }
 # folder -> headers of libraries that it may include. Headers of libc are those that this Python knows not to be any library's.
@@ -46,6 +47,7 @@ LIBRARIES = {
     "ir": ["protobuf-c/", "xxhash.h"],
     "exec": [],
     "trace": [],
+    "target": ["zlib.h"],
     "rpc": ["uv.h", "nghttp2", "openssl", "microhttpd"],
     "rpc/tls": ["openssl"],
     "rpc/local": [],
@@ -72,8 +74,8 @@ KNOWN_LIBRARIES = ["zlib.h", "sodium", "xxhash.h", "yaml.h", "protobuf-c", "uv.h
                    "microhttpd", "jansson.h", "zstd", "jpeglib", "cmocka"]
 # Kernels are freestanding: these headers are all they get. string.h for memcpy, memset, memmove and memcmp, which the code image supplies.
 FREESTANDING = ["string.h", "stddef.h", "stdint.h", "stdbool.h", "limits.h", "float.h"]
-# Written into the build folder.
-GENERATED = ["image_v3.h", "image_v4.h", "cli/version.h", "daemon/status_page.h"]
+# Written into the build folder, or into the folder of a target.
+GENERATED = ["image_v3.h", "image_v4.h", "source_index.h", "kernel.h", "cli/version.h", "daemon/status_page.h"]
 # Pure folders: no clock, thread, socket or file; randomness is a parameter.
 PURE = {"daemon/actor": ["stdbool.h", "stddef.h", "stdint.h", "stdlib.h", "string.h"]}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

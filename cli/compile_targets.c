@@ -1,0 +1,216 @@
+/* The program comes from the bundle where one was made, else from a compile of its own. */
+#include "cli/compile_targets.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cli/cli.h"
+
+static const char *const absent[] = {"cuda", "rocm", "opencl", "vulkan", "metal", "fpga"};
+
+static rlx_status_t unknown_fail(const char *name, int bytes, rlx_diag_t *diag)
+{
+    int count;
+    const rlx_target_t *const *list = rlx_target_list(&count);
+    char names[256] = "x86_64";
+    bool found = false;
+
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
+        if (strlen(absent[i]) == (size_t)bytes && memcmp(absent[i], name, (size_t)bytes) == 0) {
+            rlx_fail(diag, RLX_E_TARGET_UNKNOWN, "target '%s' is not there yet", absent[i]);
+            found = true;
+        }
+    if (!found)
+        rlx_fail(diag, RLX_E_TARGET_UNKNOWN, "'%.*s' is no target", bytes > 64 ? 64 : bytes, name);
+    for (int i = 0; i < count; i++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), ", %s", list[i]->name);
+    return rlx_diag_hint(diag, "There are: %s; several as --target a,b, or all.", names);
+}
+
+static void other_add(rlx_cli_targets_t *targets, const rlx_target_t *target)
+{
+    for (int i = 0; i < targets->n_others; i++)
+        if (targets->others[i] == target)
+            return;
+    targets->others[targets->n_others++] = target;
+}
+
+static rlx_status_t name_take(const char *name, int bytes, rlx_cli_targets_t *targets, rlx_diag_t *diag)
+{
+    int count;
+    const rlx_target_t *const *list = rlx_target_list(&count);
+    bool found = false;
+
+    targets->all = targets->all || (bytes == 3 && memcmp(name, "all", 3) == 0);
+    if (targets->all || (bytes == 6 && memcmp(name, "x86_64", 6) == 0))
+        targets->bundle = found = true;
+    for (int i = 0; i < count; i++)
+        if (targets->all || (strlen(list[i]->name) == (size_t)bytes && memcmp(list[i]->name, name, (size_t)bytes) == 0)) {
+            other_add(targets, list[i]);
+            found = true;
+        }
+    return found ? RLX_OK : unknown_fail(name, bytes, diag);
+}
+
+rlx_status_t rlx_cli_targets_parse(const char *text, rlx_cli_targets_t *out_targets, rlx_diag_t *diag)
+{
+    rlx_cli_targets_t targets = {.bundle = text == NULL};
+
+    for (const char *at = text; at != NULL;) {
+        const char *comma = strchr(at, ',');
+
+        RLX_TRY(name_take(at, comma != NULL ? (int)(comma - at) : (int)strlen(at), &targets, diag));
+        at = comma != NULL ? comma + 1 : NULL;
+    }
+    *out_targets = targets;
+    return RLX_OK;
+}
+
+/* ---- making ---- */
+
+typedef struct program {
+    const void *data, *constants;
+    size_t constants_bytes;
+    rlx_bundle_t *bundle;
+    rlx_compiled_t compiled;
+} program_t;
+
+static rlx_status_t program_open(const rlx_compile_job_t *job, const char *bundle, program_t *out_program, rlx_diag_t *diag)
+{
+    program_t program = {0};
+
+    if (bundle != NULL) {
+        RLX_TRY(rlx_bundle_open(bundle, RLX_BUNDLE_SKIP_CODE, &program.bundle, diag));
+        program.data = rlx_bundle_program(program.bundle);
+        program.constants = rlx_bundle_constants(program.bundle, &program.constants_bytes);
+    } else {
+        rlx_status_t status = rlx_compile_job_build(job, &program.compiled, diag);
+
+        rlx_cli_progress(NULL, NULL);
+        RLX_TRY(status);
+        program.data = program.compiled.program;
+        program.constants = program.compiled.constants;
+        program.constants_bytes = program.compiled.constants_bytes;
+    }
+    *out_program = program;
+    return RLX_OK;
+}
+
+static void program_close(program_t *program)
+{
+    if (program->bundle != NULL)
+        rlx_bundle_close(program->bundle);
+    rlx_compiled_fini(&program->compiled);
+}
+
+typedef struct maker {
+    const rlx_target_t *target;
+    rlx_target_job_t job;
+    char folder[4096];
+    rlx_target_figures_t figures;
+    rlx_diag_t diag;
+    rlx_status_t status;
+    uint64_t spent_ns;
+    pthread_t thread;
+    bool started;
+} maker_t;
+
+static void *maker_run(void *context)
+{
+    maker_t *maker = context;
+    uint64_t start_ns = rlx_clock_ns();
+
+    maker->status = maker->target->make(&maker->job, &maker->figures, &maker->diag);
+    maker->spent_ns = rlx_clock_ns() - start_ns;
+    return NULL;
+}
+
+static void maker_print(const maker_t *maker)
+{
+    if (maker->status == RLX_OK)
+        printf("%s: %lld files, arena %.1f KB, %.1f MB of constants, %.2f s\n", maker->folder, (long long)maker->figures.n_files,
+               (double)maker->figures.arena_bytes / 1e3, (double)maker->figures.constants_bytes / 1e6, (double)maker->spent_ns / 1e9);
+    else
+        printf("%s: left out: %s\n", maker->target->name, maker->diag.message);
+}
+
+static void makers_run(maker_t *makers, int count)
+{
+    for (int i = 0; i < count; i++)
+        makers[i].started = pthread_create(&makers[i].thread, NULL, maker_run, &makers[i]) == 0;
+    for (int i = 0; i < count; i++)
+        if (makers[i].started)
+            pthread_join(makers[i].thread, NULL);
+        else
+            maker_run(&makers[i]);
+}
+
+static void maker_init(maker_t *maker, const rlx_target_t *target, const rlx_target_job_t *job, const char *folder)
+{
+    *maker = (maker_t){.target = target, .job = *job};
+    snprintf(maker->folder, sizeof maker->folder, "%s/%s", folder, target->name);
+    maker->job.folder = maker->folder;
+}
+
+/* Everything is made and told before the first failure is returned: with "all" a target that cannot be is no failure. */
+static rlx_status_t others_make(const rlx_cli_targets_t *targets, const rlx_target_job_t *job, const char *folder, rlx_diag_t *diag)
+{
+    maker_t *makers = calloc((size_t)targets->n_others, sizeof *makers);
+    rlx_status_t status = RLX_OK;
+
+    if (makers == NULL)
+        return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
+    for (int i = 0; i < targets->n_others; i++)
+        maker_init(&makers[i], targets->others[i], job, folder);
+    makers_run(makers, targets->n_others);
+    for (int i = 0; i < targets->n_others; i++) {
+        bool failed = makers[i].status != RLX_OK && !(targets->all && makers[i].diag.code == RLX_E_TARGET_MODEL);
+
+        if (!failed || targets->n_others > 1)
+            maker_print(&makers[i]);
+        if (!failed || status != RLX_OK)
+            continue;
+        status = makers[i].status;
+        *diag = makers[i].diag;
+        if (diag->where[0] == '\0')
+            rlx_diag_at(diag, "target %s", makers[i].target->name);
+    }
+    free(makers);
+    return status;
+}
+
+/* The file's name without folders; `out_stem`: and without its ending. */
+static const char *model_names(const char *path, size_t bytes, char *out_stem)
+{
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path, *dot = strrchr(name, '.');
+    int n = (int)(dot != NULL && dot > name ? (size_t)(dot - name) : strlen(name));
+
+    snprintf(out_stem, bytes, "%.*s", n, name);
+    return name;
+}
+
+rlx_status_t rlx_cli_targets_make(const rlx_cli_targets_t *targets, const rlx_compile_job_t *job, const char *bundle, const char *folder,
+                                  rlx_diag_t *diag)
+{
+    char stem[64], compiler[64];
+    rlx_target_job_t made = {.stem = stem, .compiler = compiler, .freestanding = targets->freestanding, .report = ""};
+    program_t program;
+    rlx_status_t status;
+
+    if (targets->n_others == 0)
+        return RLX_OK;
+    RLX_TRY(program_open(job, bundle, &program, diag));
+    made.model = model_names(job->model, sizeof stem, stem);
+    snprintf(compiler, sizeof compiler, "rlx %s", rlx_cli_version());
+    made.program = program.data;
+    made.constants = program.constants;
+    made.constants_bytes = program.constants_bytes;
+    status = rlx_cli_folder_make(folder, diag);
+    if (status == RLX_OK)
+        status = others_make(targets, &made, folder, diag);
+    program_close(&program);
+    return status;
+}
