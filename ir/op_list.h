@@ -113,7 +113,7 @@ RLX_OP(arg_min, reduce, 1, 1, 1, 0, "axis:i=0 keepdims:i=1 select_last_index:i=0
 RLX_OP(top_k, reduce, 2, 2, 2, 0, "axis:i=-1 largest:i=1 sorted:i=1", "x, k; NaN greatest; ties by index")
 RLX_OP(cumsum, reduce, 2, 2, 1, 0, "exclusive:i=0 reverse:i=0", "x, axis; serial")
 RLX_OP(cumprod, reduce, 2, 2, 1, 0, "exclusive:i=0 reverse:i=0", "x, axis; serial")
-RLX_OP(softmax, reduce, 1, 1, 1, 0, "axis:i=-1", "max, exp(x-max), sum lanes16, multiply by... divide")
+RLX_OP(softmax, reduce, 1, 1, 1, 0, "axis:i=-1", "e = exp(x-max), in f32 0 below exp(-87); e (1 / sum of e), lanes16")
 RLX_OP(log_softmax, reduce, 1, 1, 1, 0, "axis:i=-1", "")
 RLX_OP(hardmax, reduce, 1, 1, 1, 0, "axis:i=-1", "first maximum is 1")
 

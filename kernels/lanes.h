@@ -6,8 +6,8 @@
 #include "kernels/math.h"
 #include "kernels/number.h"
 
-/* Chains. SQUARE is fma(x, x, chain); EXP adds exp(x - shift); SPREAD adds the square of (x - shift) by fma. */
-enum { LANES_ADD, LANES_ABS, LANES_SQUARE, LANES_PROD, LANES_MAX, LANES_MIN, LANES_EXP, LANES_SPREAD };
+/* Chains. SQUARE is fma(x, x, chain); EXP adds exp(x - shift), FALL softmax's exp; SPREAD adds the square of (x - shift) by fma. */
+enum { LANES_ADD, LANES_ABS, LANES_SQUARE, LANES_PROD, LANES_MAX, LANES_MIN, LANES_EXP, LANES_FALL, LANES_SPREAD };
 
 #define LANES_INLINE static inline __attribute__((always_inline))
 
@@ -19,6 +19,7 @@ enum { LANES_ADD, LANES_ABS, LANES_SQUARE, LANES_PROD, LANES_MAX, LANES_MIN, LAN
 #define LANES_ABSOLUTE(x) __builtin_fabsf(x)
 #define LANES_NAN(x) ((x) != (x))
 #define LANES_EXPONENTIAL(x) rlx_math_expf(x)
+#define LANES_FALLING(x) rlx_math_exp_fallf(x)
 #define LANES_LOWEST (-__builtin_inff())
 #define LANES_HIGHEST __builtin_inff()
 #include "kernels/lanes_type.h"
@@ -31,6 +32,7 @@ enum { LANES_ADD, LANES_ABS, LANES_SQUARE, LANES_PROD, LANES_MAX, LANES_MIN, LAN
 #define LANES_ABSOLUTE(x) __builtin_fabs(x)
 #define LANES_NAN(x) ((x) != (x))
 #define LANES_EXPONENTIAL(x) rlx_math_exp(x)
+#define LANES_FALLING(x) rlx_math_exp(x)
 #define LANES_LOWEST (-__builtin_inf())
 #define LANES_HIGHEST __builtin_inf()
 #include "kernels/lanes_type.h"
@@ -43,6 +45,7 @@ enum { LANES_ADD, LANES_ABS, LANES_SQUARE, LANES_PROD, LANES_MAX, LANES_MIN, LAN
 #define LANES_ABSOLUTE(x) ((x) < 0 ? (int64_t)(0 - (uint64_t)(x)) : (x))
 #define LANES_NAN(x) 0
 #define LANES_EXPONENTIAL(x) (x)
+#define LANES_FALLING(x) (x)
 #define LANES_LOWEST INT64_MIN
 #define LANES_HIGHEST INT64_MAX
 #include "kernels/lanes_type.h"
@@ -55,6 +58,7 @@ enum { LANES_ADD, LANES_ABS, LANES_SQUARE, LANES_PROD, LANES_MAX, LANES_MIN, LAN
 #define LANES_ABSOLUTE(x) (x)
 #define LANES_NAN(x) 0
 #define LANES_EXPONENTIAL(x) (x)
+#define LANES_FALLING(x) (x)
 #define LANES_LOWEST 0
 #define LANES_HIGHEST UINT64_MAX
 #include "kernels/lanes_type.h"

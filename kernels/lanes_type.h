@@ -1,5 +1,5 @@
 /* Body of kernels/lanes.h for one computation type. No include guard: included once per type, with LANES_T, LANES(name), LANES_PLUS,
- * LANES_TIMES, LANES_FMA, LANES_ABSOLUTE, LANES_NAN, LANES_EXPONENTIAL, LANES_LOWEST and LANES_HIGHEST set; undefines them. */
+ * LANES_TIMES, LANES_FMA, LANES_ABSOLUTE, LANES_NAN, LANES_EXPONENTIAL, LANES_FALLING, LANES_LOWEST and LANES_HIGHEST set; undefines them. */
 
 LANES_INLINE LANES_T LANES(identity)(int kind)
 {
@@ -24,6 +24,8 @@ LANES_INLINE LANES_T LANES(step)(int kind, LANES_T a, LANES_T x, LANES_T shift)
         return LANES_FMA(x, x, a);
     if (kind == LANES_EXP)
         return LANES_PLUS(a, LANES_EXPONENTIAL(x - shift));
+    if (kind == LANES_FALL)
+        return LANES_PLUS(a, LANES_FALLING(x - shift));
     if (kind == LANES_SPREAD)
         return LANES_FMA(x - shift, x - shift, a);
     return LANES(join)(kind, a, x);
@@ -68,6 +70,8 @@ static inline void LANES(run)(int kind, LANES_T *restrict lane, const LANES_T *r
         LANES(run_of)(LANES_MIN, lane, x, n, shift);
     else if (kind == LANES_EXP)
         LANES(run_of)(LANES_EXP, lane, x, n, shift);
+    else if (kind == LANES_FALL)
+        LANES(run_of)(LANES_FALL, lane, x, n, shift);
     else
         LANES(run_of)(LANES_SPREAD, lane, x, n, shift);
 }
@@ -89,5 +93,6 @@ LANES_INLINE LANES_T LANES(end)(int kind, LANES_T lane[16])
 #undef LANES_ABSOLUTE
 #undef LANES_NAN
 #undef LANES_EXPONENTIAL
+#undef LANES_FALLING
 #undef LANES_LOWEST
 #undef LANES_HIGHEST

@@ -108,6 +108,17 @@ RLX_MATH float rlx_math_expf(float x)
     return p * rlx_math_from_bitsf(half + (127u << 23)) * rlx_math_from_bitsf((rlx_math_bitsf(magic) << 23) - half + (127u << 23));
 }
 
+/* Softmax's exp, of x <= 0: exp with one factor 2^n, and 0 below -87 (exp(-87) is 1.6e-38). */
+RLX_MATH float rlx_math_exp_fallf(float x)
+{
+    float magic = __builtin_fmaf(x, 1.44269504088896341f, RLX_MATH_MAGICF), n = magic - RLX_MATH_MAGICF;
+    float r = __builtin_fmaf(n, -1.42860677e-6f, __builtin_fmaf(n, -0.693145752f, x));
+    float p = __builtin_fmaf(__builtin_fmaf(rlx_math_exp_tailf(r), r, 1), r, 1);
+
+    p = p * rlx_math_from_bitsf((rlx_math_bitsf(magic) << 23) + (127u << 23));
+    return x < -87 ? 0 : p;
+}
+
 RLX_MATH float rlx_math_expm1f(float x)
 {
     float c = x > 89 ? 89 : x, n, r, q, s, y;
@@ -260,13 +271,31 @@ RLX_MATH float rlx_math_erff(float x)
     return t > 0.921875f ? __builtin_copysignf(1 - rlx_math_erfc_farf(t), x) : rlx_math_erf_nearf(x);
 }
 
-/* x/2 (1 + erf(x / sqrt 2)); the far negative tail uses erfc, which does not cancel. */
+/* x/2 (1 + erf(x / sqrt 2)) as max(x, 0) - t P(t): t = |x| up to 8, P the normal distribution's upper tail as 2^q with a polynomial q, and
+ * 2^n by addition to the exponent. No cancellation, no division. At -infinity -1.4e-14, where the limit is 0. */
 RLX_MATH float rlx_math_geluf(float x)
 {
-    float half = 0.5f * x, a = x * 0.70710678f, t = __builtin_fabsf(a), far = rlx_math_erfc_farf(t);
-    float positive = __builtin_fmaf(half, t > 0.921875f ? 1 - far : rlx_math_erf_nearf(a), half);
+    float t = __builtin_fabsf(x), q = 3.20030637e-7f, magic, f, p;
 
-    return ((x < 0) & (t > 0.921875f)) ? half * far : positive;
+    t = t > 8 ? 8 : t;
+    q = __builtin_fmaf(q, t, -6.65288189e-6f);
+    q = __builtin_fmaf(q, t, 5.70158045e-5f);
+    q = __builtin_fmaf(q, t, -2.25563985e-4f);
+    q = __builtin_fmaf(q, t, -9.50943358e-5f);
+    q = __builtin_fmaf(q, t, 7.04968069e-3f);
+    q = __builtin_fmaf(q, t, -5.25045283e-2f);
+    q = __builtin_fmaf(q, t, -0.459201843f);
+    q = __builtin_fmaf(q, t, -1.15110612f);
+    q = __builtin_fmaf(q, t, -1);
+    magic = q + RLX_MATH_MAGICF;
+    f = q - (magic - RLX_MATH_MAGICF);
+    p = __builtin_fmaf(1.32647273e-3f, f, 9.67151299e-3f);
+    p = __builtin_fmaf(p, f, 5.55073358e-2f);
+    p = __builtin_fmaf(p, f, 0.240222424f);
+    p = __builtin_fmaf(p, f, 0.693147004f);
+    p = __builtin_fmaf(p, f, 1);
+    p = rlx_math_from_bitsf(rlx_math_bitsf(p) + (rlx_math_bitsf(magic) << 23));
+    return __builtin_fmaf(-t, p, x < 0 ? 0 : x);
 }
 
 RLX_MATH float rlx_math_gelu_tanhf(float x)

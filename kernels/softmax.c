@@ -1,6 +1,6 @@
 /* Softmax, log-softmax and hardmax along the middle axis of [outer, count, inner]. Soft: m = maximum, e = exp(x - m), s = sum of e in
- * lanes16, y = e / s. Log: y = (x - m) - log(s). Hard: 1 at the first maximum (NaN is the greatest), else 0. f16 and bf16 compute in f32.
- */
+ * lanes16, y = e (1 / s). Log: y = (x - m) - log(s). Hard: 1 at the first maximum (NaN is the greatest), else 0. f16 and bf16 compute in
+ * f32, where exp is 0 below -87. */
 #include "kernels/abi.h"
 #include "kernels/lanes.h"
 #include "kernels/params.h"
@@ -22,8 +22,8 @@
     static void softmax_line_##suffix(const rlx_softmax_params_t *p, const void *x, void *y, int64_t first)            \
     {                                                                                                                  \
         T max = softmax_pass_##suffix(p, LANES_MAX, x, first, 0), buffer[RLX_NUMBER_RUN];                              \
-        T sum = p->kind == RLX_SOFTMAX_HARD ? 0 : softmax_pass_##suffix(p, LANES_EXP, x, first, max);                  \
-        T log_sum = p->kind == RLX_SOFTMAX_LOG ? logarithm(sum) : 0;                                                   \
+        T sum = p->kind == RLX_SOFTMAX_HARD ? 0 : softmax_pass_##suffix(p, LANES_FALL, x, first, max);                  \
+        T log_sum = p->kind == RLX_SOFTMAX_LOG ? logarithm(sum) : 0, factor = 1 / sum;                                 \
         int found = 0;                                                                                                 \
                                                                                                                        \
         for (int64_t i = 0; i < p->count; i += RLX_NUMBER_RUN) {                                                       \
@@ -31,7 +31,7 @@
             rlx_number_load_##suffix(p->dtype, x, first + i * p->inner, p->inner, n, buffer);                          \
             if (p->kind == RLX_SOFTMAX) {                                                                              \
                 for (int64_t j = 0; j < n; j++)                                                                        \
-                    buffer[j] = exponential(buffer[j] - max) / sum;                                                    \
+                    buffer[j] = exponential(buffer[j] - max) * factor;                                                 \
             } else if (p->kind == RLX_SOFTMAX_LOG) {                                                                   \
                 for (int64_t j = 0; j < n; j++)                                                                        \
                     buffer[j] = (buffer[j] - max) - log_sum;                                                           \
@@ -46,7 +46,7 @@
         }                                                                                                              \
     }
 
-SOFTMAX_LINE(float, f32, rlx_math_expf, rlx_math_logf)
+SOFTMAX_LINE(float, f32, rlx_math_exp_fallf, rlx_math_logf)
 SOFTMAX_LINE(double, f64, rlx_math_exp, rlx_math_log)
 
 RLX_KERNEL_ENTRY(softmax)

@@ -15,7 +15,7 @@ static void log_softmax_row(const float *restrict x, float *restrict y, int64_t 
     lanes_run_f32(LANES_MAX, lane, x, n, 0);
     max = lanes_end_f32(LANES_MAX, lane);
     lanes_start_f32(LANES_ADD, lane);
-    lanes_run_f32(LANES_EXP, lane, x, n, max);
+    lanes_run_f32(LANES_FALL, lane, x, n, max);
     log_sum = rlx_math_logf(lanes_end_f32(LANES_ADD, lane));
     for (int64_t i = 0; i < n; i++)
         y[i] = (x[i] - max) - log_sum;
@@ -46,19 +46,19 @@ static void softmax_columns(int64_t kind, const float *restrict x, float *restri
             lane[j][c] = 0;
     for (int64_t i = 0; i < n; i++)
         for (int c = 0; c < width; c++) {
-            float e = rlx_math_expf(x[i * stride + c] - max[c]);
+            float e = rlx_math_exp_fallf(x[i * stride + c] - max[c]);
             y[i * stride + c] = e;
             lane[i & 15][c] = lane[i & 15][c] + e;
         }
     columns_end(lane, width, sum);
-    for (int c = 0; kind == RLX_SOFTMAX_LOG && c < width; c++)
-        sum[c] = rlx_math_logf(sum[c]);
+    for (int c = 0; c < width; c++)
+        sum[c] = kind == RLX_SOFTMAX_LOG ? rlx_math_logf(sum[c]) : 1 / sum[c];
     for (int64_t i = 0; i < n; i++) {
         const float *from = x + i * stride;
         float *to = y + i * stride;
         if (kind == RLX_SOFTMAX)
             for (int c = 0; c < width; c++)
-                to[c] = to[c] / sum[c];
+                to[c] = to[c] * sum[c];
         else
             for (int c = 0; c < width; c++)
                 to[c] = (from[c] - max[c]) - sum[c];

@@ -9,6 +9,12 @@
 typedef float softmax_v8 __attribute__((vector_size(32), aligned(4), may_alias));
 typedef float softmax_v4 __attribute__((vector_size(16), aligned(4), may_alias));
 
+#ifdef __clang__
+#define SOFTMAX_LOOP _Pragma("clang loop vectorize(assume_safety) interleave_count(4)")
+#else
+#define SOFTMAX_LOOP _Pragma("GCC ivdep")
+#endif
+
 /* The first `n` < 16 of x; the others are `fill`. `padded`: sixteen can be read. */
 VEC16_INLINE vec16_t softmax_row_tail(int padded, const float *x, int64_t n, float fill)
 {
@@ -43,17 +49,11 @@ VEC16_INLINE float softmax_row_sum(vec16_t l)
     return (t[0] + t[2]) + (t[1] + t[3]);
 }
 
-/* NaNs are not looked for: exp makes one of each, and the sum hands it to all. */
-VEC16_INLINE float softmax_row_max(int padded, const float *x, int64_t n)
+/* The largest lane. */
+VEC16_INLINE float softmax_row_largest(vec16_t max)
 {
-    vec16_t max = vec16_splat(-__builtin_inff());
     float lane[16];
-    int64_t i = 0;
 
-    for (; i + 16 <= n; i += 16)
-        max = vec16_max(vec16_load(x + i), max);
-    if (i < n)
-        max = vec16_max(softmax_row_tail(padded, x + i, n - i, -__builtin_inff()), max);
     vec16_store(lane, max);
     for (int half = 8; half > 0; half /= 2)
         for (int j = 0; j < half; j++)
@@ -61,40 +61,56 @@ VEC16_INLINE float softmax_row_max(int padded, const float *x, int64_t n)
     return lane[0];
 }
 
-VEC16_INLINE vec16_t softmax_row_exp16(vec16_t x)
+/* NaNs are not looked for: exp makes one of each, and the sum hands it to all. */
+VEC16_INLINE float softmax_row_max(int padded, const float *x, int64_t n)
 {
-    float v[16];
-
-    vec16_store(v, x);
-    for (int j = 0; j < 16; j++)
-        v[j] = rlx_math_expf(v[j]);
-    return vec16_load(v);
-}
-
-/* `padded`: rows of x and y may be read and written up to a multiple of 16. */
-VEC16_INLINE void softmax_row_run(int padded, const float *x, float *y, int64_t n)
-{
-    float max = softmax_row_max(padded, x, n), total;
-    vec16_t shift = vec16_splat(max), sum = vec16_splat(0);
+    vec16_t max = vec16_splat(-__builtin_inff());
     int64_t i = 0;
 
-    for (; i + 16 <= n; i += 16) {
-        vec16_t e = softmax_row_exp16(vec16_load(x + i) - shift);
-
-        vec16_store(y + i, e);
-        sum = sum + e;
-    }
-    if (i < n) {
-        vec16_t e = softmax_row_exp16(softmax_row_tail(padded, x + i, n - i, 0) - shift);
-
-        softmax_row_store(padded, y + i, e, n - i);
-        sum = sum + softmax_row_tail(padded, y + i, n - i, 0);
-    }
-    total = softmax_row_sum(sum);
-    for (i = 0; i + 16 <= n; i += 16)
-        vec16_store(y + i, vec16_load(y + i) / total);
+    for (; i + 16 <= n; i += 16)
+        max = vec16_max(vec16_load(x + i), max);
     if (i < n)
-        softmax_row_store(padded, y + i, softmax_row_tail(padded, y + i, n - i, 0) / total, n - i);
+        max = vec16_max(softmax_row_tail(padded, x + i, n - i, -__builtin_inff()), max);
+    return softmax_row_largest(max);
+}
+
+/* The passes after the maximum. `padded`: rows of x and y may be read and written up to a multiple of 16. Exponentials of x to y: four
+ * vectors side by side, since each is one long chain. */
+VEC16_INLINE void softmax_row_exp(int padded, const float *x, float *y, int64_t n, float max)
+{
+    int64_t whole = padded ? (n + 15) & ~15ll : n;
+
+    SOFTMAX_LOOP for (int64_t i = 0; i < whole; i++)
+        y[i] = rlx_math_exp_fallf(x[i] - max);
+}
+
+/* 1 by the sum of y. */
+VEC16_INLINE float softmax_row_factor(int padded, const float *y, int64_t n)
+{
+    vec16_t sum = vec16_splat(0);
+    int64_t i = 0;
+
+    for (; i + 16 <= n; i += 16)
+        sum = sum + vec16_load(y + i);
+    if (i < n)
+        sum = sum + softmax_row_tail(padded, y + i, n - i, 0);
+    return 1 / softmax_row_sum(sum);
+}
+
+VEC16_INLINE void softmax_row_scale(int padded, float *y, int64_t n, float factor)
+{
+    int64_t i = 0;
+
+    for (; i + 16 <= n; i += 16)
+        vec16_store(y + i, vec16_load(y + i) * vec16_splat(factor));
+    if (i < n)
+        softmax_row_store(padded, y + i, softmax_row_tail(padded, y + i, n - i, 0) * vec16_splat(factor), n - i);
+}
+
+VEC16_INLINE void softmax_row_run(int padded, const float *x, float *y, int64_t n)
+{
+    softmax_row_exp(padded, x, y, n, softmax_row_max(padded, x, n));
+    softmax_row_scale(padded, y, n, softmax_row_factor(padded, y, n));
 }
 
 #endif

@@ -33,6 +33,7 @@ typedef struct case_f64 {
 WRAP_F(exp) WRAP_F(expm1) WRAP_F(log) WRAP_F(log1p) WRAP_F(sigmoid) WRAP_F(tanh) WRAP_F(erf) WRAP_F(softplus)
 WRAP_F(sin) WRAP_F(cos) WRAP_F(tan) WRAP_F(asin) WRAP_F(acos) WRAP_F(atan) WRAP_F(sinh) WRAP_F(cosh)
 WRAP_F(asinh) WRAP_F(acosh) WRAP_F(atanh) WRAP_F(gelu) WRAP_F(gelu_tanh) WRAP_F(mish)
+static float f_exp_fall(float x) { return rlx_math_exp_fallf(x > 0 ? 0 : x); }
 static float f_swish(float x) { return rlx_math_swishf(x, 1); }
 #define WRAP_D(name) static double d_##name(double x) { return rlx_math_##name(x); }
 WRAP_D(exp) WRAP_D(expm1) WRAP_D(log) WRAP_D(log1p) WRAP_D(sigmoid) WRAP_D(tanh) WRAP_D(erf) WRAP_D(sin)
@@ -41,7 +42,9 @@ WRAP_D(acosh) WRAP_D(atanh) WRAP_D(softplus)
 
 static double reference_sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
 static double reference_softplus(double x) { return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)); }
-static double reference_gelu(double x) { return x * 0.5 * erfc(-x * M_SQRT1_2); }
+static double reference_gelu(double x) { return x == -INFINITY ? 0 : x * 0.5 * erfc(-x * M_SQRT1_2); } /* the limit */
+/* Of x <= 0; 0 below -87. */
+static double reference_exp_fall(double x) { return x > 0 ? 1 : x < -87 ? 0 : exp(x); }
 static double reference_gelu_tanh(double x) { return x * reference_sigmoid(2 * sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)); }
 static double reference_swish(double x) { return x * reference_sigmoid(x); }
 static double reference_mish(double x) { return x * tanh(reference_softplus(x)); }
@@ -68,7 +71,8 @@ static const case_f32_t cases_f32[] = {
     {"asinh", f_asinh, asinh, 0.501, 0},
     {"acosh", f_acosh, acosh, 0.501, 0},
     {"atanh", f_atanh, atanh, 0.501, 0},
-    {"gelu", f_gelu, reference_gelu, 3, 3e-7},
+    {"gelu", f_gelu, reference_gelu, 3, 6e-8},
+    {"exp_fall", f_exp_fall, reference_exp_fall, 1, 0},
     {"gelu_tanh", f_gelu_tanh, reference_gelu_tanh, 6, 3e-7},
     {"mish", f_mish, reference_mish, 5, 1e-36},
     {"swish", f_swish, reference_swish, 2.5, 1e-36},
