@@ -43,8 +43,9 @@ typedef enum rlx_layout {
     RLX_LAYOUT_CONV_16O = 5,   /* first-layer weights [ceil(O/16)][kernel...][I][16 o]; lanes past O are zero */
     RLX_LAYOUT_CONV_GROUP = 6, /* weights [G][output blocks the group touches][ceil(I/16)][kernel...][16 i][16 o], output blocks counted over
                                 * all groups; lanes of other groups are zero; the last block holds I mod 16 rows */
-    RLX_LAYOUT_WINOGRAD = 7,   /* transformed filters [ceil(O/32)][tap][blocks of the group: 2, or 1 in the last of an odd count][I][16 o];
-                                * lanes past O are zero */
+    RLX_LAYOUT_WINOGRAD = 7,   /* transformed filters [ceil(O/32)][sum][blocks of the group: 2, or 1 in the last of an odd count][ceil(I/16)]
+                                * [cell of the sum: one, with stride 2 one, two or four][16 i][16 o]; lanes past O are zero; the last block
+                                * holds I mod 16 rows */
 } rlx_layout_t;
 
 /* 0 for a value outside the list. */

@@ -40,19 +40,19 @@ rlx_conv_algorithm_t rlx_conv_algorithm(const rlx_op_t *op)
     return algorithm;
 }
 
-static bool geometry_fits(const rlx_graph_t *graph, const rlx_op_t *op)
+static bool geometry_fits(const rlx_graph_t *graph, const rlx_op_t *op, int64_t stride_max)
 {
     rlx_conv_geometry_t g;
 
     if (rlx_conv_geometry_read(graph, op, &g, NULL) != RLX_OK || g.rank != 2)
         return false;
     for (int i = 0; i < 2; i++)
-        if (g.kernel[i] != 3 || g.stride[i] != 1 || g.dilation[i] != 1)
+        if (g.kernel[i] != 3 || g.stride[i] > stride_max || g.stride[i] != g.stride[0] || g.dilation[i] != 1)
             return false;
     return true;
 }
 
-bool rlx_conv_winograd_fits(const rlx_graph_t *graph, const rlx_op_t *op)
+bool rlx_conv_winograd_fits(const rlx_graph_t *graph, const rlx_op_t *op, rlx_conv_algorithm_t algorithm)
 {
     const rlx_value_t *bias;
     int64_t dims[RLX_RANK_MAX];
@@ -62,5 +62,5 @@ bool rlx_conv_winograd_fits(const rlx_graph_t *graph, const rlx_op_t *op)
     bias = rlx_conv_operand(op, 2);
     return op->in[1]->data != NULL && op->in[1]->layout == RLX_LAYOUT_ROW_MAJOR && (bias == NULL || bias->data != NULL) &&
            rlx_value_dims_const(graph, op->in[1], dims) && dims[0] > 0 && dims[1] > 0 && rlx_conv_pads_natural(graph, op) &&
-           geometry_fits(graph, op);
+           geometry_fits(graph, op, algorithm == RLX_CONV_ALGORITHM_F23 ? 2 : 1);
 }

@@ -15,7 +15,8 @@ bool rlx_conv_algorithm_parse(const char *text, rlx_conv_algorithm_t *out_algori
 const char *rlx_conv_algorithm_name(rlx_conv_algorithm_t algorithm);
 /* Of an op whose shape rule has run. */
 rlx_conv_algorithm_t rlx_conv_algorithm(const rlx_op_t *op);
-/* Whether Winograd can compute `op`: 3x3, stride and dilation 1, one group, f32, constant weights. */
-bool rlx_conv_winograd_fits(const rlx_graph_t *graph, const rlx_op_t *op);
+/* Whether Winograd's `algorithm` can compute `op`: 3x3, stride 1 or, for F(2,3), 2 along both axes, dilation 1, one group, f32, constant
+ * weights. */
+bool rlx_conv_winograd_fits(const rlx_graph_t *graph, const rlx_op_t *op, rlx_conv_algorithm_t algorithm);
 
 #endif

@@ -16,11 +16,13 @@
 #define COST_WEIGHT 6
 #define COST_TRANSFORM_2 90  /* of 16 channels of a patch, in or out */
 #define COST_TRANSFORM_4 220
+#define COST_TRANSFORM_STRIDED 60
 #define COST_GAIN 0.9        /* what is not at least this much cheaper stays direct */
 #define EXTENT_OPEN 28       /* of a map whose extents the model leaves open */
 #define CHANNELS_LEAST 5     /* fewer have a direct kernel of their own */
 
 typedef struct conv_size {
+    int64_t stride;
     double channels, outputs, height, width;
 } conv_size_t;
 
@@ -29,13 +31,14 @@ static double blocks_of(double count) { return (double)(((int64_t)count + 15) / 
 static double cost_of(rlx_conv_algorithm_t algorithm, const conv_size_t *s)
 {
     int m = (int)algorithm;
-    double lines = s->channels * blocks_of(s->outputs), patches;
+    double lines = s->channels * blocks_of(s->outputs), patches, side, transform;
 
     if (m == 0)
         return 9 * lines * (s->height * s->width + COST_WEIGHT);
+    side = s->stride == 2 ? 5 : m + 2;
+    transform = s->stride == 2 ? COST_TRANSFORM_STRIDED : m == 2 ? COST_TRANSFORM_2 : COST_TRANSFORM_4;
     patches = (double)((((int64_t)s->height + m - 1) / m) * (((int64_t)s->width + m - 1) / m));
-    return (m + 2) * (m + 2) * lines * (patches + COST_WEIGHT) +
-           patches * (m == 2 ? COST_TRANSFORM_2 : COST_TRANSFORM_4) * (blocks_of(s->channels) + blocks_of(s->outputs));
+    return side * side * lines * (patches + COST_WEIGHT) + patches * transform * (blocks_of(s->channels) + blocks_of(s->outputs));
 }
 
 static conv_size_t size_read(const rlx_graph_t *graph, const rlx_op_t *op)
@@ -45,13 +48,13 @@ static conv_size_t size_read(const rlx_graph_t *graph, const rlx_op_t *op)
     bool known = !op->open && rlx_expr_is_const(graph->exprs, y->dims[2], &height) && rlx_expr_is_const(graph->exprs, y->dims[3], &width);
 
     rlx_value_dims_const(graph, op->in[1], weights);
-    return (conv_size_t){.channels = (double)weights[1], .outputs = (double)weights[0],
+    return (conv_size_t){.stride = rlx_conv_geometry_of(graph, op).stride[0], .channels = (double)weights[1], .outputs = (double)weights[0],
                          .height = known ? (double)height : EXTENT_OPEN, .width = known ? (double)width : EXTENT_OPEN};
 }
 
 static bool is_accurate(rlx_conv_algorithm_t algorithm, const conv_size_t *s, const rlx_op_t *op)
 {
-    rlx_conv_error_t error = rlx_conv_error_estimate((int)algorithm, (int64_t)s->outputs, (int64_t)s->channels, op->in[1]->data);
+    rlx_conv_error_t error = rlx_conv_error_estimate((int)algorithm, s->stride, (int64_t)s->outputs, (int64_t)s->channels, op->in[1]->data);
 
     return error.mean <= ERROR_MEAN && error.max <= ERROR_MAX;
 }
@@ -64,7 +67,7 @@ static rlx_conv_algorithm_t choose(const rlx_graph_t *graph, const rlx_op_t *op)
 
     if (s.channels < CHANNELS_LEAST)
         return RLX_CONV_ALGORITHM_DIRECT;
-    if (graph->accuracy == RLX_ACCURACY_DEFAULT && f43 < f23 && f43 < direct && is_accurate(RLX_CONV_ALGORITHM_F43, &s, op))
+    if (graph->accuracy == RLX_ACCURACY_DEFAULT && s.stride == 1 && f43 < f23 && f43 < direct && is_accurate(RLX_CONV_ALGORITHM_F43, &s, op))
         return RLX_CONV_ALGORITHM_F43;
     return f23 < direct && is_accurate(RLX_CONV_ALGORITHM_F23, &s, op) ? RLX_CONV_ALGORITHM_F23 : RLX_CONV_ALGORITHM_DIRECT;
 }
@@ -75,7 +78,7 @@ rlx_status_t rlx_pass_algorithm(rlx_graph_t *graph, rlx_diag_t *diag)
     for (rlx_op_t *op = graph->first; op != NULL; op = op->next) {
         rlx_conv_algorithm_t algorithm;
 
-        if (graph->accuracy == RLX_ACCURACY_DIRECT || !rlx_conv_winograd_fits(graph, op))
+        if (graph->accuracy == RLX_ACCURACY_DIRECT || !rlx_conv_winograd_fits(graph, op, RLX_CONV_ALGORITHM_F23))
             continue;
         algorithm = choose(graph, op);
         if (algorithm != RLX_CONV_ALGORITHM_DIRECT)

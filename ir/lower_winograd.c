@@ -8,6 +8,7 @@
 #include "ir/epilogue.h"
 #include "ir/pack_conv.h"
 #include "ir/pack_winograd.h"
+#include "kernels/winograd_shape.h"
 
 typedef struct winograd_shape {
     int m;
@@ -27,16 +28,18 @@ static winograd_shape_t shape_read(const rlx_graph_t *graph, const rlx_op_t *op)
     return s;
 }
 
+static int64_t side_of(const winograd_shape_t *s) { return winograd_side(s->m, s->geometry.stride[0]); }
+
 /* The operator's weights, transformed. */
 static rlx_value_t *filters_make(rlx_builder_t *builder, const rlx_op_t *op, const winograd_shape_t *s, bool blocked)
 {
-    int64_t taps = (s->m + 2) * (s->m + 2), dims[4] = {s->outputs, s->channels, s->m + 2, s->m + 2};
-    int64_t floats = blocked ? rlx_pack_winograd_floats(s->m, s->outputs, s->channels) : s->outputs * s->channels * taps;
+    int64_t side = side_of(s), dims[4] = {s->outputs, s->channels, side, side}, stride = s->geometry.stride[0];
+    int64_t floats = blocked ? rlx_pack_winograd_floats(s->m, stride, s->outputs, s->channels) : s->outputs * s->channels * side * side;
     float *packed = malloc((size_t)floats * sizeof *packed);
     rlx_value_t *made;
 
     RLX_ASSERT(packed != NULL);
-    (blocked ? rlx_pack_winograd : rlx_pack_winograd_plain)(s->m, s->outputs, s->channels, op->in[1]->data, packed);
+    (blocked ? rlx_pack_winograd : rlx_pack_winograd_plain)(s->m, stride, s->outputs, s->channels, op->in[1]->data, packed);
     made = rlx_builder_const(builder, op->in[1]->name, RLX_F32, 4, dims, blocked ? RLX_LAYOUT_WINOGRAD : RLX_LAYOUT_ROW_MAJOR, packed,
                              floats * (int64_t)sizeof *packed);
     free(packed);
@@ -46,7 +49,7 @@ static rlx_value_t *filters_make(rlx_builder_t *builder, const rlx_op_t *op, con
 /* The multiplications of the taps: what the machine does, not what a direct convolution would. */
 static rlx_expr_t flops_of(rlx_graph_t *graph, const winograd_shape_t *s, rlx_expr_t patches)
 {
-    int64_t per_patch = 2 * s->channels * s->outputs * (s->m + 2) * (s->m + 2);
+    int64_t per_patch = 2 * s->channels * s->outputs * side_of(s) * side_of(s);
 
     return rlx_expr_mul(graph->exprs, patches, rlx_expr_const(graph->exprs, per_patch));
 }
@@ -57,7 +60,7 @@ rlx_status_t rlx_winograd_lower_plain(rlx_builder_t *builder, const rlx_op_t *op
     winograd_shape_t s = shape_read(graph, op);
     rlx_step_t *step = rlx_step_begin(builder, op, RLX_K_conv_winograd_plain, RLX_WORDS(rlx_conv_winograd_plain_params_t));
     rlx_expr_t patches = rlx_winograd_patches(graph, &s.geometry, s.m, op->in[0]->dims[0]);
-    int64_t scratch = 4 * s.channels * (s.m + 2) * (s.m + 2);
+    int64_t scratch = 4 * s.channels * side_of(&s) * side_of(&s);
 
     rlx_step_in(step, op->in[0]);
     rlx_step_in(step, filters_make(builder, op, &s, false));

@@ -16,13 +16,15 @@
  *            axes of ceil(kernel / stride). Padded taps are +0 factors and take part; channels past C do not exist.
  *            matmul, einsum: k (the summed labels, the last fastest) ascending; a segment is 128 products. lstm, gru, rnn: two matmuls, x
  *            then h, the second from the total of the first.
- *   winograd a conv of kernel 3x3, stride and dilation 1 and one group, by patches of m x m outputs, m = 2 or 4; the grid of patches is
+ *   winograd a conv of kernel 3x3, stride 1, dilation 1 and one group, by patches of m x m outputs, m = 2 or 4; the grid of patches is
  *            anchored at output (0, 0) of every image. F(m,3) has m + 2 points: 0, 1, -1, infinity, or 0, 1, -1, 1/2, -2, infinity.
  *            A patch meets (m + 2) x (m + 2) input cells, +0 outside the map. They are transformed along height, then along width; so are
  *            the sums of products, per output channel and tap (one of (m + 2)^2), after the summation over input channels, which is
  *            matmul's chain without a bias; then the bias, or +0, is added. Filters are transformed in float64 (height, then width, sums
  *            from left to right) and rounded once. kernels/winograd_type.h has every operation of the transforms, ir/pack_winograd.c those
- *            of filters. Outputs outside the map are dropped. A NaN or an infinity in the input spoils its whole patch.
+ *            of filters. Outputs outside the map are dropped. With stride 2 (F(2,3) only) a patch meets 5 x 5 cells, transformed along an
+ *            axis to d0 - d2, d1, d2, d4 - d2, d3; cells 0 and 1, 2, 3 and 4 of an axis make one sum each, nine in all, by a conv's chain
+ *            over those cells without a bias; outputs along an axis are sum 0 + sum 1 and sum 1 + sum 2. A NaN or an infinity in the input spoils its whole patch.
  *   lanes16  16 partial chains, element i (logical row-major index inside the reduced set) in chain i mod 16, each starting from the
  *            identity; then the tree l[j] = l[j] op l[j+8], +4, +2, +1.
  *   serial   ascending logical index.

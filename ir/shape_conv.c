@@ -86,8 +86,8 @@ static rlx_status_t algorithm_check(const rlx_graph_t *graph, const rlx_op_t *op
 
     if (!rlx_conv_algorithm_parse(rlx_op_string(op, "algorithm"), &algorithm))
         return rlx_shape_fail(diag, op, RLX_E_INTERNAL, "algorithm '%s' is not known", rlx_op_string(op, "algorithm"));
-    if (algorithm != RLX_CONV_ALGORITHM_DIRECT && !rlx_conv_winograd_fits(graph, op))
-        return rlx_shape_fail(diag, op, RLX_E_INTERNAL, "%s is for kernels of 3x3, stride and dilation 1, one group and constant weights",
+    if (algorithm != RLX_CONV_ALGORITHM_DIRECT && !rlx_conv_winograd_fits(graph, op, algorithm))
+        return rlx_shape_fail(diag, op, RLX_E_INTERNAL, "%s is for kernels of 3x3, stride 1 (F(2,3): or 2), dilation 1, one group and constant weights",
                               rlx_conv_algorithm_name(algorithm));
     return RLX_OK;
 }

@@ -5,6 +5,7 @@
  * little: 16 cache lines for every 448 multiply-adds of a register. Where a whole image's transformed input is small, a step of its own makes it, and
  * threads share the filters of a block between them; else there should be enough blocks for a few threads. */
 #include "ir/conv_blocking.h"
+#include "kernels/winograd_shape.h"
 
 #define FILTER_BYTES (2 << 20)  /* larger filters are passed as seldom as possible */
 #define BLOCK_BYTES (448 << 10) /* of transformed input, with small filters */
@@ -47,8 +48,9 @@ rlx_winograd_blocking_t rlx_winograd_blocking(rlx_graph_t *graph, const rlx_conv
                                               int64_t outputs)
 {
     rlx_exprs_t *e = graph->exprs;
-    int64_t taps = (m + 2) * (m + 2), in_blocks = (channels + 15) / 16, out_blocks = (outputs + 15) / 16, image = 0;
-    int64_t patch_bytes = taps * in_blocks * 64, capacity = least(PATCHES_MOST, most(PATCHES_LEAST, chosen(g->cut.cache_kib << 10, BLOCK_BYTES) / patch_bytes));
+    int64_t side = winograd_side(m, g->stride[0]), taps = side * side, sums = winograd_sums(m, g->stride[0]);
+    int64_t in_blocks = (channels + 15) / 16, out_blocks = (outputs + 15) / 16, image = 0, patch_bytes = taps * in_blocks * 64;
+    int64_t capacity = least(PATCHES_MOST, most(PATCHES_LEAST, chosen(g->cut.cache_kib << 10, BLOCK_BYTES) / patch_bytes));
     bool known = rlx_expr_is_const(e, rlx_winograd_patches(graph, g, m, num(graph, 1)), &image);
     bool large = taps * channels * out_blocks * 64 > FILTER_BYTES;
     int64_t image_most = g->cut.gather == 2 ? IMAGE_BYTES_MOST : large ? IMAGE_BYTES_LARGE : IMAGE_BYTES;
@@ -62,7 +64,7 @@ rlx_winograd_blocking_t rlx_winograd_blocking(rlx_graph_t *graph, const rlx_conv
     input_lines = rlx_expr_add(e, rlx_expr_mul(e, b.patches, num(graph, in_blocks)), num(graph, 1));
     b.block_floats = rlx_expr_mul(e, input_lines, num(graph, taps * 16));
     tap_lines = rlx_expr_add(e, rlx_expr_mul(e, rlx_expr_floordiv(e, b.patches, num(graph, 2)), num(graph, 2)), num(graph, 1));
-    b.scratch = rlx_expr_mul(e, tap_lines, num(graph, taps * GROUP * 64));
+    b.scratch = rlx_expr_mul(e, tap_lines, num(graph, sums * sums * GROUP * 64));
     if (!b.transformed)
         b.scratch = rlx_expr_add(e, b.scratch, rlx_expr_mul(e, b.block_floats, num(graph, 4)));
     return b;

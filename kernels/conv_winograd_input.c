@@ -59,6 +59,29 @@ static __attribute__((noinline)) void patch_transform_4(const float *x, int64_t 
 }
 #endif
 
+/* Stride 2. */
+static __attribute__((noinline)) void patch_transform_strided(const float *x, int64_t row_step, float *v, int64_t tap_step)
+{
+    vec16_t columns[5][5];
+
+    VEC16_UNROLL for (int j = 0; j < 5; j++) {
+        vec16_t d[5], t[5];
+
+        VEC16_UNROLL for (int i = 0; i < 5; i++)
+            d[i] = vec16_load(x + i * row_step + j * 16);
+        winograd_input_strided_16(d, t);
+        VEC16_UNROLL for (int i = 0; i < 5; i++)
+            columns[i][j] = t[i];
+    }
+    VEC16_UNROLL for (int i = 0; i < 5; i++, v += 5 * tap_step) {
+        vec16_t t[5];
+
+        winograd_input_strided_16(columns[i], t);
+        VEC16_UNROLL for (int j = 0; j < 5; j++)
+            vec16_store(v + j * tap_step, t[j]);
+    }
+}
+
 /* The patch whose first cell is (row, column), with zeros outside the map. */
 static void patch_copy(const rlx_conv_window_t *w, const float *plane, int64_t row, int64_t column, int64_t side, float *to)
 {
@@ -74,11 +97,11 @@ static void patch_copy(const rlx_conv_window_t *w, const float *plane, int64_t r
 static void run_transform(const winograd_input_t *input, const winograd_run_t *run, const float *plane, float *v, int64_t tap_step)
 {
     const rlx_conv_window_t *w = input->window;
-    int64_t side = input->m + 2, row = run->row - w->pad[1];
+    int64_t stride = w->stride[1], side = winograd_side(input->m, stride), row = run->row * stride - w->pad[1];
     float copy[WINOGRAD_TAPS_MAX * 16];
 
     for (int64_t i = 0; i < run->count; i++, v += 16) {
-        int64_t column = run->column + i * input->m - w->pad[2], row_step = w->in[2] * 16;
+        int64_t column = (run->column + i * input->m) * stride - w->pad[2], row_step = w->in[2] * 16;
         const float *x = plane + (row * w->in[2] + column) * 16;
 
         if (row < 0 || column < 0 || row + side > w->in[1] || column + side > w->in[2]) {
@@ -86,7 +109,9 @@ static void run_transform(const winograd_input_t *input, const winograd_run_t *r
             x = copy;
             row_step = side * 16;
         }
-        if (input->m == 2)
+        if (stride == 2)
+            patch_transform_strided(x, row_step, v, tap_step);
+        else if (input->m == 2)
             patch_transform_2(x, row_step, v, tap_step);
         else
             patch_transform_4(x, row_step, v, tap_step);
@@ -112,12 +137,12 @@ RLX_KERNEL_ENTRY(conv_winograd_input_c16)
     const rlx_conv_winograd_input_c16_params_t *p = (const rlx_conv_winograd_input_c16_params_t *)args->param;
     winograd_input_t input = {.window = &p->window, .m = p->m, .x = args->in[0].base, .channel_blocks = (p->channels + 15) / 16,
                               .patches = p->patches};
-    int64_t total = p->batch * winograd_rows(&p->window, p->m) * winograd_columns(&p->window, p->m), taps = (p->m + 2) * (p->m + 2);
+    int64_t total = p->batch * winograd_rows(&p->window, p->m) * winograd_columns(&p->window, p->m), side = winograd_side(p->m, p->window.stride[1]);
 
     for (int64_t tile = tile_begin; tile < tile_end; tile++) {
         int64_t block = tile / input.channel_blocks, first = block * p->patches;
 
         rlx_winograd_input(&input, tile % input.channel_blocks, first, winograd_least(p->patches, total - first),
-                           (float *)args->out[0].base + block * taps * winograd_tap_step(input.channel_blocks, p->patches));
+                           (float *)args->out[0].base + block * side * side * winograd_tap_step(input.channel_blocks, p->patches));
     }
 }

@@ -101,9 +101,9 @@ typedef struct rlx_conv_gather_c16_params {
     int64_t row_tiles;
 } rlx_conv_gather_c16_params_t;
 
-/* conv_winograd_plain. 3x3, stride and dilation 1, group 1, depth 1, f32. In: x, filters [outputs][channels][(m + 2)^2] transformed offline,
- * bias or absent, the epilogue's tensors. Out: y. Row-major. m: 2 or 4 (kernels/winograd.h).
- * Tiles: batch * patches of an image. Scratch: 4 * channels * (m + 2)^2 bytes. */
+/* conv_winograd_plain. 3x3, stride 1 or (m 2 only) 2 along both axes, dilation 1, group 1, depth 1, f32. In: x, filters
+ * [outputs][channels][side^2] transformed offline, bias or absent, the epilogue's tensors. Out: y. Row-major. m: 2 or 4; side: winograd_side
+ * (kernels/winograd.h). Tiles: batch * patches of an image. Scratch: 4 * channels * side^2 bytes. */
 typedef struct rlx_conv_winograd_plain_params {
     int64_t m, batch, channels, outputs;
     rlx_conv_window_t window;
@@ -113,7 +113,7 @@ typedef struct rlx_conv_winograd_plain_params {
 /* conv_winograd_c16: the same, blocked. In: x (C16), filters (RLX_LAYOUT_WINOGRAD), padded bias or absent, the epilogue's tensors. Out: y (C16).
  * The patches of all images are cut into blocks of `patches`.
  * Tiles: blocks of patches * ranges of `blocks` output-channel blocks (a multiple of WINOGRAD_GROUP, or all), the last fastest.
- * Scratch: a block's transformed input (rlx_winograd_input), unless `transformed`; then (m + 2)^2 * WINOGRAD_GROUP * (patches | 1) lines. */
+ * Scratch: a block's transformed input (rlx_winograd_input), unless `transformed`; then winograd_sums^2 * WINOGRAD_GROUP * (patches | 1) lines. */
 typedef struct rlx_conv_winograd_c16_params {
     int64_t m, batch, channels, outputs;
     rlx_conv_window_t window;

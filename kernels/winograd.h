@@ -1,20 +1,22 @@
-/* Winograd's F(2,3) and F(4,3): a 3x3 convolution of stride 1 by patches of m x m outputs. ir/op_list.h ("winograd") has the definition;
- * these are its one-dimensional transforms, once for one number and once for sixteen lanes: the same operations in the same order.
+/* Winograd's F(2,3) and F(4,3): a 3x3 convolution of stride 1, or with F(2,3) of stride 2, by patches of m x m outputs. ir/op_list.h
+ * ("winograd") has the definition; these are its one-dimensional transforms, once for one number and once for sixteen lanes: the same
+ * operations in the same order.
  *
  * Points 0, 1, -1 and infinity for m = 2; 0, 1, -1, 1/2, -2 and infinity for m = 4, whose largest error is half of that of the usual
- * +-1, +-2. The grid of patches is anchored at output (0, 0) of every image; patch index = (image * rows of patches + row) * columns of
- * patches + column. */
+ * +-1, +-2. Stride 2 takes the first and last column of the filter as F(2,2) with points 0, 1 and infinity on every second input column, and
+ * the middle one as it is on the others; so for rows. The grid of patches is anchored at output (0, 0) of every image; patch index =
+ * (image * rows of patches + row) * columns of patches + column. */
 #ifndef RLX_KERNELS_WINOGRAD_H
 #define RLX_KERNELS_WINOGRAD_H
 
 #include "kernels/params_conv.h"
 #include "kernels/segment.h"
 #include "kernels/vec16.h"
+#include "kernels/winograd_shape.h"
 
 #define WINOGRAD_INLINE VEC16_INLINE
 #define WINOGRAD_SIDE_MAX 6
 #define WINOGRAD_TAPS_MAX (WINOGRAD_SIDE_MAX * WINOGRAD_SIDE_MAX)
-#define WINOGRAD_SEGMENT_BLOCKS (RLX_SEGMENT_K / 16) /* of input channels: a tap is a matrix product, and cut like one */
 #define WINOGRAD_GROUP 2 /* output-channel blocks that stand together in packed filters */
 
 /* The cells that winograd_input_tap takes. */

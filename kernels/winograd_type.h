@@ -51,6 +51,22 @@ WINOGRAD_INLINE void WINOGRAD(output)(int m, const WINOGRAD_T *p, WINOGRAD_T *y)
         y[i] = WINOGRAD(output_of)(i, p[i == 3 ? 5 : 0], p[1] + p[2], p[1] - p[2], p[3], p[4]);
 }
 
+/* Stride 2: d[0, 5) to t[0, 5), and the three sums to y[0, 2). */
+WINOGRAD_INLINE void WINOGRAD(input_strided)(const WINOGRAD_T *d, WINOGRAD_T *t)
+{
+    t[0] = d[0] - d[2];
+    t[1] = d[1];
+    t[2] = d[2];
+    t[3] = d[4] - d[2];
+    t[4] = d[3];
+}
+
+WINOGRAD_INLINE void WINOGRAD(output_strided)(const WINOGRAD_T *p, WINOGRAD_T *y)
+{
+    y[0] = p[0] + p[1];
+    y[1] = p[1] + p[2];
+}
+
 #undef WINOGRAD_T
 #undef WINOGRAD
 #undef WINOGRAD_FMA

@@ -76,6 +76,11 @@ static const layer_t layers[] = {
     CONV("512->512 3x3 @14", 512, 512, 14, 3, 1, 1, 0),
     CONV("256->256 3x3 @56", 256, 256, 56, 3, 1, 1, 0),
     CONV("128->128 3x3 @112", 128, 128, 112, 3, 1, 1, 0),
+    CONV("16->32 3x3 s2 @320", 16, 32, 320, 3, 2, 1, 0),
+    CONV("32->64 3x3 s2 @160", 32, 64, 160, 3, 2, 1, 0),
+    CONV("64->128 3x3 s2 @56", 64, 128, 56, 3, 2, 1, 0),
+    CONV("64->64 3x3 s2 @80", 64, 64, 80, 3, 2, 1, 0),
+    CONV("256->512 3x3 s2 @14", 256, 512, 14, 3, 2, 1, 0),
     CONV("512->512 3x3 @4", 512, 512, 4, 3, 1, 1, 0),
     CONV("128->128 3x3 @7", 128, 128, 7, 3, 1, 1, 0),
     CONV("32->16 1x1 @112", 32, 16, 112, 1, 1, 0, 0),
@@ -249,9 +254,10 @@ static void layer_run(const bench_t *bench, const layer_t *l, double *sum_second
     bool row_major = false, wants = rlx_conv_wants_c16(graph, op, &row_major);
     int64_t out[4] = {0}, flops;
     float *x = floats((int64_t)(l->c + 15) / 16 * 16 * l->size * l->size), *y;
+    rlx_conv_algorithm_t algorithm = RLX_CONV_ALGORITHM_DIRECT;
     double seconds;
 
-    if (bench->algorithm != NULL && !rlx_conv_winograd_fits(graph, op)) {
+    if (bench->algorithm != NULL && (!rlx_conv_algorithm_parse(bench->algorithm, &algorithm) || !rlx_conv_winograd_fits(graph, op, algorithm))) {
         rlx_graph_destroy(graph);
         free(x);
         return;

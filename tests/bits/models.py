@@ -75,21 +75,23 @@ def groups():
 
 
 def winograd():
-    """Maps of fixed, odd sizes: F(4,3) at 11 x 10, F(2,3) at 6 x 5."""
+    """Maps of fixed, odd sizes: F(2,3) of stride 2 to 21 x 19, F(4,3) at 11 x 10, F(2,3) at 6 x 5."""
     b = Builder(5)
 
     def conv(x, c_in, c_out, **attributes):
         return b.op("Conv", x, b.weight(c_out, c_in, 3, 3), b.weight(c_out, scale=0.1), pads=[1, 1, 1, 1], **attributes)
 
-    x = b.op("Relu", conv("x", 3, 24, strides=[2, 2]))
-    x = b.op("Relu", conv(x, 24, 150))
+    x = b.op("Relu", conv("x", 3, 40))
+    x = b.op("Relu", conv(x, 40, 70, strides=[2, 2]))
+    x = b.op("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
+    x = b.op("Relu", conv(x, 70, 150))
     x = b.op("Relu", b.op("Add", conv(b.op("HardSwish", conv(x, 150, 40)), 40, 150), x))
     x = b.op("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
     x = b.op("Relu", b.op("Add", conv(conv(x, 150, 72), 72, 150), x))
     y = b.op("Gemm", b.op("Flatten", b.op("GlobalAveragePool", x)), b.weight(11, 150), b.weight(11, scale=0.1), transB=1)
     b.nodes[-1].output[0] = "y"
-    return b.model([("x", TensorProto.FLOAT, ["batch", 3, 21, 19])], [("y", TensorProto.FLOAT, ["batch", 11])]), \
-        lambda n, k: {"x": numpy.random.default_rng(k).standard_normal((n, 3, 21, 19)).astype(numpy.float32)}, y
+    return b.model([("x", TensorProto.FLOAT, ["batch", 3, 41, 37])], [("y", TensorProto.FLOAT, ["batch", 11])]), \
+        lambda n, k: {"x": numpy.random.default_rng(k).standard_normal((n, 3, 41, 37)).astype(numpy.float32)}, y
 
 
 def transformer():

@@ -83,10 +83,19 @@ static void large_maps_take_f43_and_tiny_ones_f23(void **state)
     assert_string_equal(chosen((conv_t){.c = 64, .o = 64, .size = 1}), "direct");
 }
 
+static void stride_2_takes_f23_unless_the_map_is_small(void **state)
+{
+    (void)state;
+    assert_string_equal(chosen((conv_t){.c = 128, .o = 128, .size = 56, .stride = 2}), "F(2,3)");
+    assert_string_equal(chosen((conv_t){.c = 256, .o = 256, .size = 28, .stride = 2}), "F(2,3)");
+    assert_string_equal(chosen((conv_t){.c = 64, .o = 64, .size = 14, .stride = 2}), "direct");
+    assert_string_equal(chosen((conv_t){.c = 3, .o = 64, .size = 224, .stride = 2}), "direct");
+}
+
 static void what_winograd_cannot_compute_or_speed_up_is_direct(void **state)
 {
     (void)state;
-    assert_string_equal(chosen((conv_t){.c = 64, .o = 64, .size = 56, .stride = 2}), "direct");
+    assert_string_equal(chosen((conv_t){.c = 64, .o = 64, .size = 56, .stride = 3}), "direct");
     assert_string_equal(chosen((conv_t){.c = 64, .o = 64, .size = 56, .dilation = 2}), "direct");
     assert_string_equal(chosen((conv_t){.c = 64, .o = 64, .size = 56, .group = 2}), "direct");
     assert_string_equal(chosen((conv_t){.c = 64, .o = 64, .size = 56, .kernel = 5}), "direct");
@@ -140,10 +149,13 @@ static void binding_a_shape_keeps_the_choice(void **state)
 static void the_shape_rule_refuses_what_does_not_fit(void **state)
 {
     rlx_op_t *op = conv_make((conv_t){.c = 64, .o = 64, .size = 28, .stride = 2});
+    rlx_op_t *other = conv_make((conv_t){.c = 64, .o = 64, .size = 28, .stride = 3});
 
     (void)state;
     rlx_op_set_string(g, op, "algorithm", "F(4,3)");
     assert_int_equal(infer_code(g, op), RLX_E_INTERNAL);
+    rlx_op_set_string(g, other, "algorithm", "F(2,3)");
+    assert_int_equal(infer_code(g, other), RLX_E_INTERNAL);
     rlx_op_set_string(g, op, "algorithm", "F(6,3)");
     assert_int_equal(infer_code(g, op), RLX_E_INTERNAL);
 }
@@ -152,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(large_maps_take_f43_and_tiny_ones_f23, setup, teardown),
+        cmocka_unit_test_setup_teardown(stride_2_takes_f23_unless_the_map_is_small, setup, teardown),
         cmocka_unit_test_setup_teardown(what_winograd_cannot_compute_or_speed_up_is_direct, setup, teardown),
         cmocka_unit_test_setup_teardown(the_caller_may_ask_for_accuracy, setup, teardown),
         cmocka_unit_test_setup_teardown(weights_that_lose_accuracy_take_a_better_algorithm, setup, teardown),

@@ -330,11 +330,12 @@ static void direct_has_the_bits_of_plain(void **state)
 static void winograd_has_the_bits_of_plain(void **state)
 {
     (void)state;
-    for (int round = 0; round < 40; round++) {
-        int64_t size = round % 10 == 0 ? 90 : 24;
+    for (int round = 0; round < 60; round++) {
+        int64_t size = round % 10 == 0 ? 90 : 24, stride = round % 4 == 2 ? 2 : 1;
         conv_case_t t = {.kind = RLX_OP_conv, .rank = 2, .algorithm = round % 2 ? "F(4,3)" : "F(2,3)", .n = 1 + kernel_random(3),
-                         .c = pick_channels(), .o = pick_channels(), .group = 1, .kernel = {3, 3}, .stride = {1, 1}, .dilation = {1, 1},
-                         .in = {3 + kernel_random(size), 3 + kernel_random(size)}, .bias = kernel_random(2), .n_steps = (int)kernel_random(4)};
+                         .c = pick_channels(), .o = pick_channels(), .group = 1, .kernel = {3, 3}, .stride = {stride, stride},
+                         .dilation = {1, 1}, .in = {3 + kernel_random(size), 3 + kernel_random(size)}, .bias = kernel_random(2),
+                         .n_steps = (int)kernel_random(4)};
 
         for (int i = 0; i < 4; i++)
             t.pad[i] = kernel_random(2);

@@ -1,5 +1,6 @@
-/* F(2,3) and F(4,3): the plain kernel is the definition of ir/op_list.h, written down once more here; the blocked kernels have its bits
- * however patches, channels and threads are cut; and both are convolutions. Lanes past the last channel hold NaN: nothing may read them. */
+/* F(2,3), also of stride 2, and F(4,3): the plain kernel is the definition of ir/op_list.h, written down once more in
+ * winograd_definition.h; the blocked kernels have its bits however patches, channels and threads are cut; and both are convolutions.
+ * Lanes past the last channel hold NaN: nothing may read them. */
 #include "tests/kernels/kernel_under_test.h"
 
 #include <math.h>
@@ -8,6 +9,7 @@
 #include "ir/pack_conv.h"
 #include "ir/pack_winograd.h"
 #include "kernels/params_conv.h"
+#include "tests/kernels/winograd_definition.h"
 
 static kernel_build_t builds[KERNEL_BUILDS_MAX];
 static int n_builds;
@@ -19,19 +21,11 @@ static int find_builds(void **state)
     return 0;
 }
 
-/* A convolution with random operands. */
-typedef struct winograd_case {
-    int m;
-    int64_t n, c, o, in[2], pad[2], pad_end[2];
-    bool bias;
-    int64_t out[2];
-    float *x, *w, *b;
-} winograd_case_t;
-
 static void case_fill(winograd_case_t *t)
 {
+    t->stride = t->stride == 2 ? 2 : 1;
     for (int i = 0; i < 2; i++)
-        t->out[i] = t->in[i] + t->pad[i] + t->pad_end[i] - 2;
+        t->out[i] = (t->in[i] + t->pad[i] + t->pad_end[i] - 3) / t->stride + 1;
     t->x = kernel_floats(t->n * t->c * t->in[0] * t->in[1]);
     t->w = kernel_floats(t->o * t->c * 9);
     t->b = kernel_floats(t->o);
@@ -45,112 +39,30 @@ static void case_free(winograd_case_t *t)
 }
 
 static int64_t patches_of(const winograd_case_t *t) { return t->n * ((t->out[0] + t->m - 1) / t->m) * ((t->out[1] + t->m - 1) / t->m); }
+static int64_t side_of(const winograd_case_t *t) { return t->stride == 2 ? 5 : t->m + 2; }
 static int64_t cells_of(const winograd_case_t *t) { return t->out[0] * t->out[1]; }
 
 static rlx_conv_window_t window_of(const winograd_case_t *t)
 {
-    return (rlx_conv_window_t){.in = {1, t->in[0], t->in[1]}, .out = {1, t->out[0], t->out[1]}, .kernel = {1, 3, 3}, .stride = {1, 1, 1},
+    return (rlx_conv_window_t){.in = {1, t->in[0], t->in[1]}, .out = {1, t->out[0], t->out[1]}, .kernel = {1, 3, 3},
+                               .stride = {1, t->stride, t->stride},
                                .dilation = {1, 1, 1}, .pad = {0, t->pad[0], t->pad[1]}, .pad_end = {0, t->pad_end[0], t->pad_end[1]}};
 }
 
 static float *plain_run(const winograd_case_t *t, const kernel_build_t *build, const rlx_epilogue_params_t *epilogue, float *residual)
 {
-    int64_t taps = (t->m + 2) * (t->m + 2);
+    int64_t taps = side_of(t) * side_of(t);
     float *u = kernel_floats(t->o * t->c * taps), *y = kernel_floats(t->n * t->o * cells_of(t));
     rlx_conv_winograd_plain_params_t p = {.m = t->m, .batch = t->n, .channels = t->c, .outputs = t->o, .window = window_of(t)};
 
     if (epilogue != NULL)
         p.epilogue = *epilogue;
-    rlx_pack_winograd_plain(t->m, t->o, t->c, t->w, u);
+    rlx_pack_winograd_plain(t->m, t->stride, t->o, t->c, t->w, u);
     kernel_run(build, RLX_K_conv_winograd_plain,
                (rlx_operand_t[]){{.base = t->x}, {.base = u}, {.base = t->bias ? t->b : NULL}, {.base = residual}},
                &(rlx_operand_t){.base = y}, &p, patches_of(t), 4 * t->c * taps);
     free(u);
     return y;
-}
-
-/* ---- the definition ---- */
-
-static float input_of(const winograd_case_t *t, int64_t n, int64_t c, int64_t h, int64_t w)
-{
-    bool inside = h >= 0 && h < t->in[0] && w >= 0 && w < t->in[1];
-
-    return inside ? t->x[((n * t->c + c) * t->in[0] + h) * t->in[1] + w] : 0;
-}
-
-static void transform_input(int m, const float d[6], float t[6])
-{
-    if (m == 2) {
-        t[0] = d[0] - d[2], t[1] = d[1] + d[2], t[2] = d[2] - d[1], t[3] = d[3] - d[1];
-        return;
-    }
-    t[0] = fmaf(1.5f, d[3] - d[1], (d[0] - d[2]) + (d[4] - d[2]));
-    t[1] = fmaf(1.5f, d[2] + d[3], (d[4] - d[2]) + (d[3] - d[1]));
-    t[2] = fmaf(1.5f, d[3] - d[2], (d[4] - d[2]) - (d[3] - d[1]));
-    t[3] = fmaf(2, d[3] - d[1], d[4] - d[2]);
-    t[4] = fmaf(-0.5f, d[3] - d[1], d[4] - d[2]);
-    t[5] = fmaf(1.5f, d[4] - d[2], (d[5] - d[3]) - (d[3] - d[1]));
-}
-
-static void transform_output(int m, const float p[6], float y[4])
-{
-    if (m == 2) {
-        y[0] = (p[0] + p[1]) + p[2], y[1] = (p[1] - p[2]) + p[3];
-        return;
-    }
-    y[0] = (p[0] + (p[1] + p[2])) + (p[3] + p[4]);
-    y[1] = fmaf(0.5f, p[3], fmaf(-2, p[4], p[1] - p[2]));
-    y[2] = fmaf(0.25f, p[3], fmaf(4, p[4], p[1] + p[2]));
-    y[3] = fmaf(0.125f, p[3], fmaf(-8, p[4], p[1] - p[2])) + p[5];
-}
-
-/* in[rows][6] to out[6 or 4][...]: along height, then along width. */
-static void transform_twice(void (*transform)(int, const float *, float *), int m, int in, int out, float a[6][6])
-{
-    float line[6], to[6];
-
-    for (int j = 0; j < in; j++) {
-        for (int i = 0; i < in; i++)
-            line[i] = a[i][j];
-        transform(m, line, to);
-        for (int i = 0; i < out; i++)
-            a[i][j] = to[i];
-    }
-    for (int i = 0; i < out; i++) {
-        memcpy(line, a[i], sizeof line);
-        transform(m, line, a[i]);
-    }
-}
-
-/* Taps of output channel o of one patch: chains over input channels, cut every 128 products. */
-static void defined_taps(const winograd_case_t *t, const float *u, int64_t n, int64_t row, int64_t column, int64_t o, float total[6][6])
-{
-    int side = t->m + 2;
-    float segment[6][6] = {{0}};
-
-    for (int64_t c = 0; c < t->c; c++) {
-        float v[6][6];
-
-        for (int i = 0; i < side; i++)
-            for (int j = 0; j < side; j++)
-                v[i][j] = input_of(t, n, c, row - t->pad[0] + i, column - t->pad[1] + j);
-        transform_twice(transform_input, t->m, side, side, v);
-        for (int i = 0; i < side; i++)
-            for (int j = 0; j < side; j++) {
-                segment[i][j] = fmaf(v[i][j], u[(o * t->c + c) * side * side + i * side + j], c % 128 == 0 ? 0 : segment[i][j]);
-                if (c == t->c - 1 || c % 128 == 127)
-                    total[i][j] = c < 128 ? segment[i][j] : total[i][j] + segment[i][j];
-            }
-    }
-}
-
-static float defined_output(const winograd_case_t *t, const float *u, int64_t n, int64_t o, int64_t h, int64_t w)
-{
-    float taps[6][6];
-
-    defined_taps(t, u, n, h / t->m * t->m, w / t->m * t->m, o, taps);
-    transform_twice(transform_output, t->m, t->m + 2, t->m, taps);
-    return taps[h % t->m][w % t->m] + (t->bias ? t->b[o] : 0);
 }
 
 static void plain_is_the_definition(void **state)
@@ -160,7 +72,10 @@ static void plain_is_the_definition(void **state)
         {.m = 2, .n = 2, .c = 5, .o = 1, .in = {5, 4}, .pad = {0, 1}, .pad_end = {1, 0}},
         {.m = 4, .n = 1, .c = 257, .o = 1, .in = {4, 5}, .pad = {1, 0}, .pad_end = {0, 2}, .bias = true},
         {.m = 2, .n = 1, .c = 128, .o = 2, .in = {3, 3}, .pad = {1, 1}, .pad_end = {1, 1}, .bias = true},
-        {.m = 2, .n = 1, .c = 129, .o = 1, .in = {3, 3}}};
+        {.m = 2, .n = 1, .c = 129, .o = 1, .in = {3, 3}},
+        {.m = 2, .stride = 2, .n = 2, .c = 5, .o = 2, .in = {9, 8}, .pad = {1, 1}, .pad_end = {1, 1}, .bias = true},
+        {.m = 2, .stride = 2, .n = 1, .c = 150, .o = 1, .in = {4, 5}, .pad = {0, 1}, .pad_end = {1, 0}},
+        {.m = 2, .stride = 2, .n = 1, .c = 33, .o = 2, .in = {3, 6}, .bias = true}};
 
     (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -169,7 +84,7 @@ static void plain_is_the_definition(void **state)
 
         case_fill(&t);
         u = kernel_floats(t.o * t.c * 36);
-        rlx_pack_winograd_plain(t.m, t.o, t.c, t.w, u);
+        rlx_pack_winograd_plain(t.m, t.stride, t.o, t.c, t.w, u);
         for (int i = 0; i < n_builds; i++) {
             float *y = plain_run(&t, &builds[i], NULL, NULL);
 
@@ -195,15 +110,17 @@ static double convolution(const winograd_case_t *t, int64_t n, int64_t o, int64_
 
     for (int64_t c = 0; c < t->c; c++)
         for (int64_t k = 0; k < 9; k++)
-            sum += (double)t->w[(o * t->c + c) * 9 + k] * (double)input_of(t, n, c, h - t->pad[0] + k / 3, w - t->pad[1] + k % 3);
+            sum += (double)t->w[(o * t->c + c) * 9 + k] * (double)input_of(t, n, c, h * t->stride - t->pad[0] + k / 3,
+                                                                                  w * t->stride - t->pad[1] + k % 3);
     return sum;
 }
 
 static void it_is_a_convolution(void **state)
 {
     (void)state;
-    for (int round = 0; round < 20; round++) {
-        winograd_case_t t = {.m = round % 2 ? 4 : 2, .n = 1 + kernel_random(2), .c = 1 + kernel_random(40), .o = 1 + kernel_random(4),
+    for (int round = 0; round < 30; round++) {
+        winograd_case_t t = {.m = round % 2 ? 4 : 2, .stride = round % 4 == 2 ? 2 : 1, .n = 1 + kernel_random(2),
+                             .c = 1 + kernel_random(40), .o = 1 + kernel_random(4),
                              .in = {3 + kernel_random(9), 3 + kernel_random(9)}, .pad = {kernel_random(3), kernel_random(3)},
                              .pad_end = {kernel_random(3), kernel_random(3)}, .bias = kernel_random(2)};
         double allowed;
@@ -225,12 +142,11 @@ static void it_is_a_convolution(void **state)
 }
 
 /* Quarters of small integers: every operation of F(2,3) is exact. */
-static void small_integers_are_exact_in_f23(void **state)
+static void small_integers_are_exact_in(int64_t stride)
 {
-    winograd_case_t t = {.m = 2, .n = 1, .c = 20, .o = 3, .in = {7, 6}, .pad = {1, 1}, .pad_end = {1, 1}, .bias = true};
+    winograd_case_t t = {.m = 2, .stride = stride, .n = 1, .c = 20, .o = 3, .in = {7, 6}, .pad = {1, 1}, .pad_end = {1, 1}, .bias = true};
     float *y;
 
-    (void)state;
     case_fill(&t);
     for (int64_t i = 0; i < t.c * t.in[0] * t.in[1]; i++)
         t.x[i] = (float)(kernel_random(33) - 16);
@@ -242,6 +158,13 @@ static void small_integers_are_exact_in_f23(void **state)
         assert_true((double)y[at] == convolution(&t, 0, at / cells_of(&t), at % cells_of(&t) / t.out[1], at % cells_of(&t) % t.out[1]));
     free(y);
     case_free(&t);
+}
+
+static void small_integers_are_exact_in_f23(void **state)
+{
+    (void)state;
+    small_integers_are_exact_in(1);
+    small_integers_are_exact_in(2);
 }
 
 /* ---- blocked ---- */
@@ -276,7 +199,7 @@ typedef struct cut {
 static float *input_run(const winograd_case_t *t, const kernel_build_t *build, const cut_t *cut, float *x)
 {
     int64_t blocks_in = (t->c + 15) / 16, blocks = (patches_of(t) + cut->patches - 1) / cut->patches;
-    int64_t floats = blocks * (t->m + 2) * (t->m + 2) * (blocks_in * cut->patches + 1) * 16;
+    int64_t floats = blocks * side_of(t) * side_of(t) * (blocks_in * cut->patches + 1) * 16;
     float *v = kernel_floats(floats + 16);
     rlx_conv_winograd_input_c16_params_t p = {.m = t->m, .batch = t->n, .channels = t->c, .window = window_of(t), .patches = cut->patches};
 
@@ -289,17 +212,18 @@ static float *input_run(const winograd_case_t *t, const kernel_build_t *build, c
 static void blocked_check(const winograd_case_t *t, const kernel_build_t *build, const cut_t *cut, const rlx_epilogue_params_t *epilogue,
                           float *residual, const float *expected)
 {
-    int64_t taps = (t->m + 2) * (t->m + 2), blocks_in = (t->c + 15) / 16, blocks_out = (t->o + 15) / 16, cells = cells_of(t);
+    int64_t taps = side_of(t) * side_of(t), sums = t->stride == 2 ? 9 : taps, blocks_in = (t->c + 15) / 16;
+    int64_t blocks_out = (t->o + 15) / 16, cells = cells_of(t);
     int64_t floats = t->n * blocks_out * cells * 16, pieces = (patches_of(t) + cut->patches - 1) / cut->patches;
-    int64_t scratch = taps * 64 * 2 * (cut->patches | 1) + (cut->transformed ? 0 : taps * 64 * (blocks_in * cut->patches + 1));
+    int64_t scratch = sums * 64 * 2 * (cut->patches | 1) + (cut->transformed ? 0 : taps * 64 * (blocks_in * cut->patches + 1));
     float *x = block(t->x, t->n, t->c, t->in[0] * t->in[1]), *y = kernel_floats(floats + 16), *b = kernel_floats(blocks_out * 16);
-    float *u = kernel_floats(rlx_pack_winograd_floats(t->m, t->o, t->c)), *r = block(residual, t->n, t->o, cells);
+    float *u = kernel_floats(rlx_pack_winograd_floats(t->m, t->stride, t->o, t->c)), *r = block(residual, t->n, t->o, cells);
     float *v = cut->transformed ? input_run(t, build, cut, x) : NULL;
     rlx_conv_winograd_c16_params_t p = {.m = t->m, .batch = t->n, .channels = t->c, .outputs = t->o, .window = window_of(t),
                                         .patches = cut->patches, .blocks = cut->blocks, .transformed = cut->transformed,
                                         .epilogue = *epilogue};
 
-    rlx_pack_winograd(t->m, t->o, t->c, t->w, u);
+    rlx_pack_winograd(t->m, t->stride, t->o, t->c, t->w, u);
     rlx_pack_conv_bias(t->b, t->o, b);
     fill_guard(y + floats);
     kernel_run(build, RLX_K_conv_winograd_c16,
@@ -311,9 +235,9 @@ static void blocked_check(const winograd_case_t *t, const kernel_build_t *build,
         const float *got = &y[((n * blocks_out + o / 16) * cells + cell) * 16 + o % 16];
 
         if (memcmp(got, &expected[i], 4) != 0)
-            fail_msg("%s: F(%d,3) n %ld c %ld o %ld in %ldx%ld pad %ld,%ld,%ld,%ld, blocks of %ld patches and %ld channel blocks%s: output "
-                     "%ld of channel %ld is %a, expected %a", build->name, t->m, (long)t->n, (long)t->c, (long)t->o, (long)t->in[0],
-                     (long)t->in[1], (long)t->pad[0], (long)t->pad[1], (long)t->pad_end[0], (long)t->pad_end[1], (long)cut->patches,
+            fail_msg("%s: F(%d,3) stride %ld n %ld c %ld o %ld in %ldx%ld pad %ld,%ld,%ld,%ld, blocks of %ld patches and %ld channel blocks%s: "
+                     "output %ld of channel %ld is %a, expected %a", build->name, t->m, (long)t->stride, (long)t->n, (long)t->c, (long)t->o,
+                     (long)t->in[0], (long)t->in[1], (long)t->pad[0], (long)t->pad[1], (long)t->pad_end[0], (long)t->pad_end[1], (long)cut->patches,
                      (long)cut->blocks, cut->transformed ? ", transformed" : "", (long)cell, (long)o, (double)*got, (double)expected[i]);
     }
     free(x), free(y), free(b), free(u), free(r), free(v);
@@ -334,8 +258,9 @@ static rlx_epilogue_params_t epilogue_pick(void)
 static void blocked_has_the_bits_of_plain(void **state)
 {
     (void)state;
-    for (int round = 0; round < 120; round++) {
-        winograd_case_t t = {.m = round % 2 ? 4 : 2, .n = 1 + kernel_random(3), .c = 1 + kernel_random(round % 5 == 0 ? 280 : 50),
+    for (int round = 0; round < 160; round++) {
+        winograd_case_t t = {.m = round % 2 ? 4 : 2, .stride = round % 4 == 2 ? 2 : 1, .n = 1 + kernel_random(3),
+                             .c = 1 + kernel_random(round % 5 == 0 ? 280 : 50),
                              .o = 1 + kernel_random(90), .in = {2 + kernel_random(20), 2 + kernel_random(20)},
                              .pad = {kernel_random(3), kernel_random(3)}, .pad_end = {kernel_random(3), kernel_random(3)},
                              .bias = kernel_random(2)};
