@@ -56,6 +56,13 @@ RLX_ERROR(BUNDLE_VERSION, 1303, RLX_FAILED_PRECONDITION, "bundle version not sup
           "The bundle's major version or kernel ABI differs from this program's.", "Compile the model again with this version.")
 RLX_ERROR(BUNDLE_TARGET, 1304, RLX_FAILED_PRECONDITION, "no code for this machine",
           "The bundle has no code object that this CPU can run.", "x86-64 needs AVX2 and FMA; compile for this target.")
+RLX_ERROR(BUNDLE_UNTRUSTED, 1305, RLX_FAILED_PRECONDITION, "bundle not signed by a trusted key",
+          "Signatures are verified here, and the bundle has none, or none of a key in the folder of trusted keys.",
+          "Sign it with a trusted key (rlx sign), or put its signer's public key into that folder; docs/SIGNING.md tells more.")
+RLX_ERROR(BUNDLE_SIGNATURE, 1306, RLX_DATA_LOSS, "signature does not fit",
+          "A signature, or what it covers, was changed after signing.", "Do not use it; get it again from whoever signed it, or sign it again.")
+RLX_ERROR(KEY_FILE, 1307, RLX_INVALID_ARGUMENT, "key file refused",
+          "A file of keys or signatures is damaged, of another kind, or open to others.", "`rlx keygen` makes keys, `rlx sign` signatures.")
 RLX_ERROR(INPUT_NAME, 1401, RLX_INVALID_ARGUMENT, "input missing or unknown",
           "A required input is absent or an array has no input of its name.", "Give the inputs that the model has, each once.")
 RLX_ERROR(INPUT_SHAPE, 1402, RLX_INVALID_ARGUMENT, "input shape refused",

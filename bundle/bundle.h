@@ -17,7 +17,7 @@
 #include "bundle/program.h"
 
 #define RLX_BUNDLE_MAJOR 1
-#define RLX_BUNDLE_MINOR 0
+#define RLX_BUNDLE_MINOR 1 /* 1: several signatures, digests of leaves */
 #define RLX_BUNDLE_PAGE 4096
 #define RLX_BUNDLE_LEAF (1 << 20)
 #define RLX_BUNDLE_DIGEST 32
@@ -25,6 +25,12 @@
 #define RLX_BUNDLE_OPTIONS_MAX 64
 #define RLX_BUNDLE_MANIFEST_MAX (256 << 10)
 #define RLX_BUNDLE_ENTRIES_MAX 256
+#define RLX_BUNDLE_SIGNATURES_MAX 16 /* of a bundle; of its source */
+
+/* An Ed25519 signature and the public key that it fits. Lies in files like this. */
+typedef struct rlx_bundle_signature {
+    uint8_t key[32], signature[64];
+} rlx_bundle_signature_t;
 
 /* Where a kernel starts in a code image. */
 typedef struct rlx_bundle_entry {
@@ -61,6 +67,9 @@ typedef struct rlx_bundle_parts {
     int n_options;
     const rlx_bundle_image_t *images;
     int n_images;
+    const uint8_t *source_digest; /* of the source's canonical form; NULL: ir_text is the source */
+    const rlx_bundle_signature_t *source_signatures;
+    int n_source_signatures;
 } rlx_bundle_parts_t;
 
 /* Writes beside `path`, then renames over it: a reader sees the old file or the new one. The program is checked first. Leaves a stamp. */
@@ -91,9 +100,13 @@ const rlx_program_header_t *rlx_bundle_program(const rlx_bundle_t *bundle);     
 const void *rlx_bundle_constants(const rlx_bundle_t *bundle, size_t *out_bytes); /* out_bytes may be NULL */
 const char *rlx_bundle_ir_text(const rlx_bundle_t *bundle, size_t *out_bytes);   /* not NUL-terminated */
 const rlx_bundle_option_t *rlx_bundle_options(const rlx_bundle_t *bundle, int *out_count);
-const uint8_t *rlx_bundle_source_digest(const rlx_bundle_t *bundle);   /* BLAKE2b-256 of the canonical IR text */
-const uint8_t *rlx_bundle_manifest_digest(const rlx_bundle_t *bundle); /* names the bundle: it covers every byte of it */
-const uint8_t *rlx_bundle_signer(const rlx_bundle_t *bundle);          /* Ed25519 key of a valid signature, or NULL */
+const uint8_t *rlx_bundle_source_digest(const rlx_bundle_t *bundle);   /* of the canonical form of what was compiled */
+const uint8_t *rlx_bundle_manifest_digest(const rlx_bundle_t *bundle); /* names the bundle: it covers every byte but the signatures */
+const uint8_t *rlx_bundle_file_digest(const rlx_bundle_t *bundle);     /* names the file: it covers the signatures too */
+/* Every one fits the bundle; whose keys are trusted is another question (bundle/trust.h). */
+const rlx_bundle_signature_t *rlx_bundle_signatures(const rlx_bundle_t *bundle, int *out_count);
+/* Of the source, as they were when it was compiled; not verified (rlx_source_signature_fits). */
+const rlx_bundle_signature_t *rlx_bundle_source_signatures(const rlx_bundle_t *bundle, int *out_count);
 bool rlx_bundle_stamped(const rlx_bundle_t *bundle);                   /* constants were not hashed: a stamp vouched for them */
 /* The code image chosen for this machine, mapped read and execute; NULL with RLX_BUNDLE_SKIP_CODE. `data` is its first byte. */
 const rlx_bundle_image_t *rlx_bundle_code(const rlx_bundle_t *bundle);
@@ -101,10 +114,14 @@ const rlx_bundle_image_t *rlx_bundle_code(const rlx_bundle_t *bundle);
 /* bundle/digest_tree.c. Root of the digest tree: BLAKE2b-256 of "RLXtree1", the length as uint64, and the BLAKE2b-256 of every leaf of 1 MiB
  * (the last may be shorter). `n_threads` >= 1 hash leaves side by side. False when out of memory. */
 bool rlx_bundle_digest_tree(const void *data, uint64_t bytes, int n_threads, uint8_t out_root[RLX_BUNDLE_DIGEST]);
+/* The leaves too: `leaves` has room for rlx_bundle_n_leaves(bytes). */
+uint64_t rlx_bundle_n_leaves(uint64_t bytes);
+void rlx_bundle_digest_leaves(const void *data, uint64_t bytes, int n_threads, uint8_t (*leaves)[RLX_BUNDLE_DIGEST],
+                              uint8_t out_root[RLX_BUNDLE_DIGEST]);
 
 /* For `rlx inspect`: the file's segments. */
 typedef struct rlx_bundle_segment {
-    const char *kind; /* "ir", "program", "constants", "code" */
+    const char *kind; /* "ir", "program", "constants", "code", "leaves" */
     const char *isa;  /* code: "x86-64-v3", else "" */
     uint64_t offset, bytes;
     uint8_t digest[RLX_BUNDLE_DIGEST];

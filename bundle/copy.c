@@ -42,14 +42,25 @@ static rlx_status_t copy_make(int from, const char *temporary, int *out_fd, rlx_
     int fd;
 
     (void)unlink(temporary); /* a leftover of a killed process with our id */
-    fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     *out_fd = fd;
     if (fd < 0 || !bytes_copy(from, fd))
         return rlx_fail(diag, RLX_E_FILE_WRITE, "cannot write %s: %s", temporary, strerror(errno));
     return RLX_OK;
 }
 
-static rlx_status_t copy_place(int from, const char *temporary, const char *to, rlx_bundle_t **out_bundle, rlx_diag_t *diag)
+/* The verified copy, changed by the caller and opened again: nothing but its header is another. */
+static rlx_status_t copy_change(int fd, const char *temporary, rlx_bundle_change_fn_t *change, void *context, rlx_bundle_t **bundle,
+                                rlx_diag_t *diag)
+{
+    RLX_TRY(change(context, fd, diag));
+    rlx_bundle_close(*bundle);
+    *bundle = NULL;
+    return rlx_bundle_open(temporary, RLX_BUNDLE_NO_STAMP | RLX_BUNDLE_SKIP_CODE | RLX_BUNDLE_VOUCHED, bundle, diag);
+}
+
+static rlx_status_t copy_place(int from, const char *temporary, const char *to, rlx_bundle_change_fn_t *change, void *context,
+                               rlx_bundle_t **out_bundle, rlx_diag_t *diag)
 {
     rlx_bundle_t *bundle = NULL;
     int fd = -1;
@@ -57,6 +68,8 @@ static rlx_status_t copy_place(int from, const char *temporary, const char *to, 
 
     if (status == RLX_OK)
         status = rlx_bundle_open(temporary, RLX_BUNDLE_NO_STAMP | RLX_BUNDLE_SKIP_CODE, &bundle, diag);
+    if (status == RLX_OK && change != NULL)
+        status = copy_change(fd, temporary, change, context, &bundle, diag);
     if (status == RLX_OK && rename(temporary, to) != 0)
         status = rlx_fail(diag, RLX_E_FILE_WRITE, "cannot write %s: %s", to, strerror(errno));
     if (status == RLX_OK) {
@@ -73,6 +86,12 @@ static rlx_status_t copy_place(int from, const char *temporary, const char *to, 
 
 rlx_status_t rlx_bundle_copy(const char *from, const char *to, rlx_bundle_t **out_bundle, rlx_diag_t *diag)
 {
+    return rlx_bundle_copy_changed(from, to, NULL, NULL, out_bundle, diag);
+}
+
+rlx_status_t rlx_bundle_copy_changed(const char *from, const char *to, rlx_bundle_change_fn_t *change, void *context,
+                                     rlx_bundle_t **out_bundle, rlx_diag_t *diag)
+{
     struct stat info;
     char *temporary;
     rlx_status_t status;
@@ -87,7 +106,9 @@ rlx_status_t rlx_bundle_copy(const char *from, const char *to, rlx_bundle_t **ou
         close(fd);
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for a path");
     }
-    status = copy_place(fd, temporary, to, out_bundle, diag);
+    status = copy_place(fd, temporary, to, change, context, out_bundle, diag);
+    if (status != RLX_OK && diag != NULL && strcmp(diag->where, temporary) == 0)
+        snprintf(diag->where, sizeof diag->where, "%.255s", from); /* what is wrong with the copy is wrong with it */
     free(temporary);
     close(fd);
     return status;

@@ -41,19 +41,19 @@ static void root_hash(const tree_t *tree, uint8_t *out_root)
     crypto_generichash_init(&state, NULL, 0, RLX_BUNDLE_DIGEST);
     crypto_generichash_update(&state, (const uint8_t *)"RLXtree1", 8);
     crypto_generichash_update(&state, length, sizeof length);
-    crypto_generichash_update(&state, tree->leaves[0], tree->n_leaves * RLX_BUNDLE_DIGEST);
+    crypto_generichash_update(&state, (const uint8_t *)tree->leaves, tree->n_leaves * RLX_BUNDLE_DIGEST);
     crypto_generichash_final(&state, out_root, RLX_BUNDLE_DIGEST);
 }
 
-bool rlx_bundle_digest_tree(const void *data, uint64_t bytes, int n_threads, uint8_t out_root[RLX_BUNDLE_DIGEST])
+uint64_t rlx_bundle_n_leaves(uint64_t bytes) { return bytes / RLX_BUNDLE_LEAF + (bytes % RLX_BUNDLE_LEAF != 0); }
+
+void rlx_bundle_digest_leaves(const void *data, uint64_t bytes, int n_threads, uint8_t (*leaves)[RLX_BUNDLE_DIGEST],
+                              uint8_t out_root[RLX_BUNDLE_DIGEST])
 {
-    tree_t tree = {.data = data, .bytes = bytes, .n_leaves = bytes / RLX_BUNDLE_LEAF + (bytes % RLX_BUNDLE_LEAF != 0)};
+    tree_t tree = {.data = data, .bytes = bytes, .n_leaves = rlx_bundle_n_leaves(bytes), .leaves = leaves};
     pthread_t threads[THREADS_MAX];
     int started = 0;
 
-    tree.leaves = malloc(tree.n_leaves * RLX_BUNDLE_DIGEST + 1);
-    if (tree.leaves == NULL)
-        return false;
     if (n_threads > THREADS_MAX)
         n_threads = THREADS_MAX;
     if ((uint64_t)n_threads > tree.n_leaves)
@@ -64,6 +64,15 @@ bool rlx_bundle_digest_tree(const void *data, uint64_t bytes, int n_threads, uin
     for (int i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
     root_hash(&tree, out_root);
-    free(tree.leaves);
+}
+
+bool rlx_bundle_digest_tree(const void *data, uint64_t bytes, int n_threads, uint8_t out_root[RLX_BUNDLE_DIGEST])
+{
+    uint8_t (*leaves)[RLX_BUNDLE_DIGEST] = malloc(rlx_bundle_n_leaves(bytes) * RLX_BUNDLE_DIGEST + 1);
+
+    if (leaves == NULL)
+        return false;
+    rlx_bundle_digest_leaves(data, bytes, n_threads, leaves, out_root);
+    free(leaves);
     return true;
 }

@@ -8,6 +8,7 @@
 #define RLX_BUNDLE_MAGIC "RLXB\r\n\x1a\n" /* text-mode transfers break it */
 #define RLX_BUNDLE_SIGNATURE_NONE 0
 #define RLX_BUNDLE_SIGNATURE_ED25519 1
+#define RLX_BUNDLE_SIGNED_BYTES 56 /* of the header: what a signature covers */
 #define RLX_BUNDLE_CODE_MAGIC 0x4f435852u /* "RXCO" */
 
 typedef struct rlx_bundle_header {
@@ -16,11 +17,11 @@ typedef struct rlx_bundle_header {
     uint32_t manifest_bytes;
     uint64_t manifest_offset; /* RLX_BUNDLE_PAGE */
     uint8_t manifest_digest[RLX_BUNDLE_DIGEST];
-    uint32_t signature_kind;
-    uint32_t reserved;     /* zero */
-    uint8_t signer[32];    /* Ed25519 public key */
-    uint8_t signature[64]; /* over manifest_digest */
-} rlx_bundle_header_t;     /* the rest of the page is zero */
+    uint16_t signature_kind;
+    uint16_t n_signatures;
+    uint32_t reserved; /* zero */
+    rlx_bundle_signature_t signatures[RLX_BUNDLE_SIGNATURES_MAX]; /* zero from n_signatures on */
+} rlx_bundle_header_t; /* the rest of the page is zero */
 
 /* A code segment: this, `n_entries` rlx_bundle_entry_t, zeros up to the image. */
 typedef struct rlx_bundle_code_header {
@@ -30,7 +31,8 @@ typedef struct rlx_bundle_code_header {
     uint32_t image_bytes;
 } rlx_bundle_code_header_t;
 
-_Static_assert(sizeof(rlx_bundle_header_t) == 160, "file format");
+_Static_assert(sizeof(rlx_bundle_header_t) == 1600, "file format");
+_Static_assert(offsetof(rlx_bundle_header_t, signature_kind) == RLX_BUNDLE_SIGNED_BYTES, "file format");
 _Static_assert(sizeof(rlx_bundle_code_header_t) == 16, "file format");
 _Static_assert(sizeof(rlx_bundle_entry_t) == 8, "file format");
 
@@ -44,6 +46,8 @@ typedef struct rlx_bundle_manifest {
     int n_options;
     rlx_bundle_segment_t segments[RLX_BUNDLE_SEGMENTS_MAX];
     int n_segments;
+    rlx_bundle_signature_t source_signatures[RLX_BUNDLE_SIGNATURES_MAX];
+    int n_source_signatures;
     char *text; /* owned */
 } rlx_bundle_manifest_t;
 
@@ -53,6 +57,18 @@ rlx_status_t rlx_bundle_manifest_encode(const rlx_bundle_manifest_t *manifest, u
  * business. */
 rlx_status_t rlx_bundle_manifest_decode(const uint8_t *data, size_t bytes, rlx_bundle_manifest_t *out_manifest, rlx_diag_t *diag);
 void rlx_bundle_manifest_fini(rlx_bundle_manifest_t *manifest);
+
+/* bundle/verify.c: every signature of the block fits the header's first bytes; what is no signature is zero. */
+rlx_status_t rlx_bundle_signatures_check(const rlx_bundle_header_t *header, rlx_diag_t *diag);
+
+/* bundle/damage.c: says that segment `index` differs from its digest, and where: which leaves. `map` is the file, of the manifest's length.
+ * Replaces what `diag` says. */
+rlx_status_t rlx_bundle_damage_tell(const rlx_bundle_manifest_t *manifest, int index, const uint8_t *map, rlx_diag_t *diag);
+
+/* bundle/copy.c: as rlx_bundle_copy, and `change` (NULL: nothing) may alter the header of the verified copy before it takes its place. */
+typedef rlx_status_t rlx_bundle_change_fn_t(void *context, int fd, rlx_diag_t *diag);
+rlx_status_t rlx_bundle_copy_changed(const char *from, const char *to, rlx_bundle_change_fn_t *change, void *context,
+                                     rlx_bundle_t **out_bundle, rlx_diag_t *diag);
 
 /* bundle/stamp.c: a file as it was at one moment. A change after that moment shows as another ctime if it was `settled`; `owned`: nobody but
  * this user and root may write it. False: it cannot be looked at. */

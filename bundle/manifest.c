@@ -21,6 +21,11 @@ static const rlx_guard_field_t segment_fields[] = {
     {.number = 5, .kind = RLX_GUARD_KIND_BYTES, .bytes_max = RLX_BUNDLE_DIGEST},
 };
 static const rlx_guard_message_t segment_message = {"Segment", segment_fields, 5};
+static const rlx_guard_field_t signature_fields[] = {
+    {.number = 1, .kind = RLX_GUARD_KIND_BYTES, .bytes_max = 32},
+    {.number = 2, .kind = RLX_GUARD_KIND_BYTES, .bytes_max = 64},
+};
+static const rlx_guard_message_t signature_message = {"Signature", signature_fields, 2};
 static const rlx_guard_field_t manifest_fields[] = {
     {.number = 1, .kind = RLX_GUARD_KIND_BYTES, .bytes_max = 4096},
     {.number = 2, .kind = RLX_GUARD_KIND_BYTES, .bytes_max = 256},
@@ -30,8 +35,9 @@ static const rlx_guard_field_t manifest_fields[] = {
     {.number = 6, .kind = RLX_GUARD_KIND_MESSAGE, .message = &option_message},
     {.number = 7, .kind = RLX_GUARD_KIND_MESSAGE, .message = &segment_message},
     {.number = 8, .kind = RLX_GUARD_KIND_SCALAR},
+    {.number = 9, .kind = RLX_GUARD_KIND_MESSAGE, .message = &signature_message},
 };
-static const rlx_guard_message_t manifest_message = {"Manifest", manifest_fields, 8};
+static const rlx_guard_message_t manifest_message = {"Manifest", manifest_fields, 9};
 static const rlx_guard_limits_t manifest_limits = {
     .depth_max = 4, .fields_max = 4096, .broken = RLX_E_BUNDLE_MALFORMED, .above = RLX_E_BUNDLE_MALFORMED};
 
@@ -43,6 +49,7 @@ static const struct {
     {"program", RLX__BUNDLE__V1__SEGMENT_KIND__SEGMENT_PROGRAM},
     {"constants", RLX__BUNDLE__V1__SEGMENT_KIND__SEGMENT_CONSTANTS},
     {"code", RLX__BUNDLE__V1__SEGMENT_KIND__SEGMENT_CODE},
+    {"leaves", RLX__BUNDLE__V1__SEGMENT_KIND__SEGMENT_LEAVES},
 };
 #define N_KINDS (sizeof segment_kinds / sizeof *segment_kinds)
 
@@ -67,6 +74,7 @@ rlx_status_t rlx_bundle_manifest_encode(const rlx_bundle_manifest_t *manifest, u
     Rlx__Bundle__V1__Manifest message = RLX__BUNDLE__V1__MANIFEST__INIT;
     Rlx__Bundle__V1__Option options[RLX_BUNDLE_OPTIONS_MAX], *option_list[RLX_BUNDLE_OPTIONS_MAX];
     Rlx__Bundle__V1__Segment segments[RLX_BUNDLE_SEGMENTS_MAX], *segment_list[RLX_BUNDLE_SEGMENTS_MAX];
+    Rlx__Bundle__V1__Signature signatures[RLX_BUNDLE_SIGNATURES_MAX], *signature_list[RLX_BUNDLE_SIGNATURES_MAX];
     uint8_t *data;
 
     message.name = (char *)(uintptr_t)manifest->name;
@@ -92,6 +100,16 @@ rlx_status_t rlx_bundle_manifest_encode(const rlx_bundle_manifest_t *manifest, u
         segments[i].digest = (ProtobufCBinaryData){RLX_BUNDLE_DIGEST, (uint8_t *)(uintptr_t)segment->digest};
         segment_list[i] = &segments[i];
     }
+    for (int i = 0; i < manifest->n_source_signatures; i++) {
+        const rlx_bundle_signature_t *signature = &manifest->source_signatures[i];
+
+        rlx__bundle__v1__signature__init(&signatures[i]);
+        signatures[i].key = (ProtobufCBinaryData){sizeof signature->key, (uint8_t *)(uintptr_t)signature->key};
+        signatures[i].signature = (ProtobufCBinaryData){sizeof signature->signature, (uint8_t *)(uintptr_t)signature->signature};
+        signature_list[i] = &signatures[i];
+    }
+    message.n_source_signatures = (size_t)manifest->n_source_signatures;
+    message.source_signatures = signature_list;
     message.n_options = (size_t)manifest->n_options;
     message.options = option_list;
     message.n_segments = (size_t)manifest->n_segments;
@@ -128,6 +146,24 @@ static rlx_status_t segment_keep(const Rlx__Bundle__V1__Segment *from, char **at
     return RLX_OK;
 }
 
+static rlx_status_t signatures_keep(const Rlx__Bundle__V1__Manifest *from, rlx_bundle_manifest_t *out, rlx_diag_t *diag)
+{
+    if (from->n_source_signatures > RLX_BUNDLE_SIGNATURES_MAX)
+        return rlx_fail(diag, RLX_E_BUNDLE_MALFORMED, "%zu signatures of the source, at most %d", from->n_source_signatures,
+                        RLX_BUNDLE_SIGNATURES_MAX);
+    for (size_t i = 0; i < from->n_source_signatures; i++) {
+        const Rlx__Bundle__V1__Signature *signature = from->source_signatures[i];
+
+        if (signature->key.len != 32 || signature->signature.len != 64)
+            return rlx_fail(diag, RLX_E_BUNDLE_MALFORMED, "a signature of the source has a key of %zu and %zu bytes instead of 32 and 64",
+                            signature->key.len, signature->signature.len);
+        memcpy(out->source_signatures[i].key, signature->key.data, 32);
+        memcpy(out->source_signatures[i].signature, signature->signature.data, 64);
+    }
+    out->n_source_signatures = (int)from->n_source_signatures;
+    return RLX_OK;
+}
+
 /* `bytes` bounds all text: strings are parts of the message, each at least two bytes longer there than its NUL. */
 static rlx_status_t manifest_keep(const Rlx__Bundle__V1__Manifest *from, size_t bytes, rlx_bundle_manifest_t *out, rlx_diag_t *diag)
 {
@@ -156,7 +192,7 @@ static rlx_status_t manifest_keep(const Rlx__Bundle__V1__Manifest *from, size_t 
     out->n_segments = (int)from->n_segments;
     for (int i = 0; i < out->n_segments; i++)
         RLX_TRY(segment_keep(from->segments[i], &at, &out->segments[i], diag));
-    return RLX_OK;
+    return signatures_keep(from, out, diag);
 }
 
 rlx_status_t rlx_bundle_manifest_decode(const uint8_t *data, size_t bytes, rlx_bundle_manifest_t *out_manifest, rlx_diag_t *diag)

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,6 +20,7 @@ struct rlx_bundle {
     const uint8_t *map;
     size_t map_bytes;
     rlx_bundle_header_t header;
+    uint8_t file_digest[RLX_BUNDLE_DIGEST]; /* of the header, whose manifest digest covers the rest */
     rlx_bundle_manifest_t manifest;
     void *program;
     const rlx_bundle_segment_t *ir, *program_segment, *constants, *code_segment;
@@ -90,25 +90,9 @@ static rlx_status_t header_read(rlx_bundle_t *bundle, rlx_diag_t *diag)
     if (header->manifest_offset != RLX_BUNDLE_PAGE || header->manifest_bytes > RLX_BUNDLE_MANIFEST_MAX ||
         header->manifest_bytes > bundle->map_bytes - RLX_BUNDLE_PAGE)
         return BAD(diag, "the manifest lies outside the file or is too large");
-    if (header->minor <= RLX_BUNDLE_MINOR && (header->reserved != 0 || !all_zero(page + sizeof *header, sizeof page - sizeof *header)))
-        return BAD(diag, "bytes of the header that must be zero are not");
-    return RLX_OK;
-}
-
-static rlx_status_t signature_check(const rlx_bundle_t *bundle, rlx_diag_t *diag)
-{
-    const rlx_bundle_header_t *header = &bundle->header;
-
-    if (header->signature_kind == RLX_BUNDLE_SIGNATURE_NONE) {
-        if (!all_zero(header->signer, sizeof header->signer) || !all_zero(header->signature, sizeof header->signature))
-            return BAD(diag, "an unsigned bundle has bytes in its signature block");
-        return RLX_OK;
-    }
-    if (header->signature_kind != RLX_BUNDLE_SIGNATURE_ED25519)
-        return rlx_fail(diag, RLX_E_BUNDLE_VERSION, "the bundle is signed by method %u, which this program does not know",
-                        header->signature_kind);
-    if (crypto_sign_verify_detached(header->signature, header->manifest_digest, sizeof header->manifest_digest, header->signer) != 0)
-        return rlx_fail(diag, RLX_E_BUNDLE_DIGEST, "the bundle's signature does not fit its manifest");
+    if (!all_zero(page + sizeof *header, sizeof page - sizeof *header))
+        return BAD(diag, "bytes of the header page that must be zero are not (%zu to %d)", sizeof *header, RLX_BUNDLE_PAGE - 1);
+    rlx_digest_blake2b(header, sizeof *header, bundle->file_digest);
     return RLX_OK;
 }
 
@@ -127,16 +111,18 @@ static rlx_status_t manifest_read(rlx_bundle_t *bundle, rlx_diag_t *diag)
     }
     rlx_digest_blake2b(data, bytes, digest);
     if (memcmp(digest, bundle->header.manifest_digest, sizeof digest) != 0)
-        status = rlx_fail(diag, RLX_E_BUNDLE_DIGEST, "the manifest differs from its digest");
+        status = rlx_fail(diag, RLX_E_BUNDLE_DIGEST, "the manifest differs from its digest in the header");
     else
         status = rlx_bundle_manifest_decode(data, bytes, &bundle->manifest, diag);
     free(data);
     RLX_TRY(status);
     if (bundle->manifest.file_bytes != bundle->map_bytes)
-        return BAD(diag, "the file has %zu bytes, its manifest says %" PRIu64, bundle->map_bytes, bundle->manifest.file_bytes);
+        return BAD(diag, "the file has %zu bytes, its manifest says %" PRIu64 ": it was %s", bundle->map_bytes, bundle->manifest.file_bytes,
+                   bundle->map_bytes < bundle->manifest.file_bytes ? "cut off" : "made longer");
     if (bundle->manifest.format_minor != bundle->header.minor)
-        return BAD(diag, "header and manifest name different versions");
-    return signature_check(bundle, diag);
+        return BAD(diag, "header and manifest name different versions, %u.%u and %u.%" PRIu32, bundle->header.major, bundle->header.minor,
+                   bundle->header.major, bundle->manifest.format_minor);
+    return rlx_bundle_signatures_check(&bundle->header, diag);
 }
 
 /* Segments follow each other at the next page; nothing lies between, before or after them but zeros. */
@@ -166,7 +152,8 @@ static rlx_status_t gaps_check(const rlx_bundle_t *bundle, rlx_diag_t *diag)
         const rlx_bundle_segment_t *segment = &bundle->manifest.segments[i];
 
         if (!all_zero(bundle->map + end, segment->offset - end))
-            return BAD(diag, "bytes before segment %d (%s) that must be zero are not", i, segment->kind);
+            return BAD(diag, "gap: bytes %" PRIu64 " to %" PRIu64 " before segment %d (%s) must be zero and are not", end, segment->offset - 1, i,
+                       segment->kind);
         end = segment->offset + segment->bytes;
     }
     return RLX_OK;
@@ -189,14 +176,21 @@ static rlx_status_t segment_find(const rlx_bundle_t *bundle, const char *kind, c
     return RLX_OK;
 }
 
-static rlx_status_t digest_check(const void *data, const rlx_bundle_segment_t *segment, int n_threads, rlx_diag_t *diag)
+static rlx_status_t damage_tell(const rlx_bundle_t *bundle, const rlx_bundle_segment_t *segment, rlx_diag_t *diag)
+{
+    return rlx_bundle_damage_tell(&bundle->manifest, (int)(segment - bundle->manifest.segments), bundle->map, diag);
+}
+
+/* `data`: the segment's bytes, or a copy. */
+static rlx_status_t digest_check(const rlx_bundle_t *bundle, const void *data, const rlx_bundle_segment_t *segment, int n_threads,
+                                 rlx_diag_t *diag)
 {
     uint8_t digest[RLX_BUNDLE_DIGEST];
 
     if (!rlx_bundle_digest_tree(data, segment->bytes, n_threads, digest))
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for digests");
     if (memcmp(digest, segment->digest, sizeof digest) != 0)
-        return rlx_fail(diag, RLX_E_BUNDLE_DIGEST, "segment '%s' differs from its digest", segment->kind);
+        return damage_tell(bundle, segment, diag);
     return RLX_OK;
 }
 
@@ -209,7 +203,7 @@ static rlx_status_t program_load(rlx_bundle_t *bundle, bool vouched, rlx_diag_t 
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for a program of %" PRIu64 " bytes", segment->bytes);
     memcpy(bundle->program, bundle->map + segment->offset, segment->bytes);
     if (!vouched)
-        RLX_TRY(digest_check(bundle->program, segment, 1, diag));
+        RLX_TRY(digest_check(bundle, bundle->program, segment, 1, diag));
     RLX_TRY(rlx_program_check(bundle->program, segment->bytes, bundle->constants->bytes, diag));
     if (((const rlx_program_header_t *)bundle->program)->kernel_abi != bundle->manifest.kernel_abi)
         return BAD(diag, "program and manifest name different kernel ABIs");
@@ -222,6 +216,7 @@ static rlx_status_t code_load(rlx_bundle_t *bundle, bool vouched, rlx_diag_t *di
 {
     const rlx_bundle_segment_t *best = NULL;
     const char *only = getenv("RLX_ISA");
+    rlx_status_t status;
 
     for (int i = 0; i < bundle->manifest.n_segments; i++) {
         const rlx_bundle_segment_t *segment = &bundle->manifest.segments[i];
@@ -234,7 +229,10 @@ static rlx_status_t code_load(rlx_bundle_t *bundle, bool vouched, rlx_diag_t *di
         return rlx_fail(diag, RLX_E_BUNDLE_TARGET, "the bundle has no code object that this machine runs%s%s",
                         only ? "; RLX_ISA asks for " : "", only ? only : "");
     bundle->code_segment = best;
-    RLX_TRY(rlx_bundle_code_map(bundle->fd, best, vouched, &bundle->code, diag));
+    status = rlx_bundle_code_map(bundle->fd, best, vouched, &bundle->code, diag);
+    if (status != RLX_OK && diag != NULL && diag->code == RLX_E_BUNDLE_DIGEST)
+        return damage_tell(bundle, best, diag);
+    RLX_TRY(status);
     bundle->has_code = true;
     return RLX_OK;
 }
@@ -253,7 +251,7 @@ static rlx_status_t rest_check(const rlx_bundle_t *bundle, rlx_diag_t *diag)
         const rlx_bundle_segment_t *segment = &bundle->manifest.segments[i];
 
         if (segment != bundle->program_segment && segment != bundle->code_segment)
-            RLX_TRY(digest_check(bundle->map + segment->offset, segment, hashers(), diag));
+            RLX_TRY(digest_check(bundle, bundle->map + segment->offset, segment, hashers(), diag));
     }
     return RLX_OK;
 }
@@ -338,9 +336,18 @@ const uint8_t *rlx_bundle_manifest_digest(const rlx_bundle_t *bundle) { return b
 bool rlx_bundle_stamped(const rlx_bundle_t *bundle) { return bundle->stamped; }
 const rlx_bundle_image_t *rlx_bundle_code(const rlx_bundle_t *bundle) { return bundle->has_code ? &bundle->code.image : NULL; }
 
-const uint8_t *rlx_bundle_signer(const rlx_bundle_t *bundle)
+const uint8_t *rlx_bundle_file_digest(const rlx_bundle_t *bundle) { return bundle->file_digest; }
+
+const rlx_bundle_signature_t *rlx_bundle_signatures(const rlx_bundle_t *bundle, int *out_count)
 {
-    return bundle->header.signature_kind != RLX_BUNDLE_SIGNATURE_NONE ? bundle->header.signer : NULL;
+    *out_count = bundle->header.n_signatures;
+    return bundle->header.signatures;
+}
+
+const rlx_bundle_signature_t *rlx_bundle_source_signatures(const rlx_bundle_t *bundle, int *out_count)
+{
+    *out_count = bundle->manifest.n_source_signatures;
+    return bundle->manifest.source_signatures;
 }
 
 const void *rlx_bundle_constants(const rlx_bundle_t *bundle, size_t *out_bytes)

@@ -21,7 +21,9 @@ typedef struct writer {
     rlx_bytes_t parts[PARTS_MAX];
     int n_parts;
     rlx_bytes_t segments[RLX_BUNDLE_SEGMENTS_MAX];
-    void *owned[RLX_BUNDLE_SEGMENTS_MAX]; /* code segments made here */
+    uint8_t *leaves; /* digests of the leaves of all segments so far */
+    size_t leaves_bytes;
+    void *owned[RLX_BUNDLE_SEGMENTS_MAX + 1]; /* segments made here: code, leaves */
     int n_owned;
     uint8_t *manifest_data;
     uint8_t page[RLX_BUNDLE_PAGE], manifest_digest[RLX_BUNDLE_DIGEST];
@@ -30,6 +32,20 @@ typedef struct writer {
 
 static uint64_t page_up(uint64_t bytes) { return (bytes + RLX_BUNDLE_PAGE - 1) / RLX_BUNDLE_PAGE * RLX_BUNDLE_PAGE; }
 
+/* The digest of a segment; those of its leaves are kept. */
+static bool segment_digest(writer_t *writer, const void *data, size_t bytes, uint8_t *out_digest)
+{
+    size_t more = rlx_bundle_n_leaves(bytes) * RLX_BUNDLE_DIGEST;
+    uint8_t *grown = realloc(writer->leaves, writer->leaves_bytes + more + 1);
+
+    if (grown == NULL)
+        return false;
+    writer->leaves = grown;
+    rlx_bundle_digest_leaves(data, bytes, HASHERS, (uint8_t(*)[RLX_BUNDLE_DIGEST])(grown + writer->leaves_bytes), out_digest);
+    writer->leaves_bytes += more;
+    return true;
+}
+
 static rlx_status_t segment_add(writer_t *writer, const char *kind, const char *isa, const void *data, size_t bytes)
 {
     rlx_bundle_segment_t *segment = &writer->manifest.segments[writer->manifest.n_segments];
@@ -37,7 +53,7 @@ static rlx_status_t segment_add(writer_t *writer, const char *kind, const char *
     if (writer->manifest.n_segments == RLX_BUNDLE_SEGMENTS_MAX)
         return rlx_fail(writer->diag, RLX_E_INTERNAL, "more than %d segments", RLX_BUNDLE_SEGMENTS_MAX);
     *segment = (rlx_bundle_segment_t){.kind = kind, .isa = isa, .bytes = bytes};
-    if (!rlx_bundle_digest_tree(data, bytes, HASHERS, segment->digest))
+    if (!segment_digest(writer, data, bytes, segment->digest))
         return rlx_fail(writer->diag, RLX_E_NO_MEMORY, "no memory for digests");
     writer->segments[writer->manifest.n_segments++] = (rlx_bytes_t){data, bytes};
     return RLX_OK;
@@ -85,14 +101,37 @@ static rlx_status_t options_add(writer_t *writer, const rlx_bundle_parts_t *part
     return RLX_OK;
 }
 
+static rlx_status_t source_add(writer_t *writer, const rlx_bundle_parts_t *parts)
+{
+    if (parts->n_source_signatures > RLX_BUNDLE_SIGNATURES_MAX)
+        return rlx_fail(writer->diag, RLX_E_USAGE, "%d signatures of the source, a bundle holds %d", parts->n_source_signatures,
+                        RLX_BUNDLE_SIGNATURES_MAX);
+    if (parts->source_digest != NULL)
+        memcpy(writer->manifest.source_digest, parts->source_digest, RLX_BUNDLE_DIGEST);
+    else
+        rlx_digest_blake2b(parts->ir_text, parts->ir_text_bytes, writer->manifest.source_digest);
+    for (int i = 0; i < parts->n_source_signatures; i++)
+        writer->manifest.source_signatures[i] = parts->source_signatures[i];
+    writer->manifest.n_source_signatures = parts->n_source_signatures;
+    return RLX_OK;
+}
+
 static rlx_status_t segments_add(writer_t *writer, const rlx_bundle_parts_t *parts)
 {
+    uint8_t *leaves;
+    size_t bytes;
+
     RLX_TRY(segment_add(writer, "ir", "", parts->ir_text, parts->ir_text_bytes));
     RLX_TRY(segment_add(writer, "program", "", parts->program, parts->program_bytes));
     RLX_TRY(segment_add(writer, "constants", "", parts->constants, parts->constants_bytes));
     for (int i = 0; i < parts->n_images; i++)
         RLX_TRY(code_add(writer, &parts->images[i]));
-    return RLX_OK;
+    leaves = writer->leaves;
+    bytes = writer->leaves_bytes;
+    writer->owned[writer->n_owned++] = leaves;
+    writer->leaves = NULL;
+    writer->leaves_bytes = 0; /* leaves of leaves are kept by nobody */
+    return segment_add(writer, "leaves", "", leaves, bytes);
 }
 
 static void part_add(writer_t *writer, const void *data, uint64_t bytes)
@@ -156,7 +195,7 @@ static rlx_status_t bundle_build(writer_t *writer, const rlx_bundle_parts_t *par
     writer->manifest.compiler = parts->compiler;
     writer->manifest.kernel_abi = parts->kernel_abi;
     writer->manifest.format_minor = RLX_BUNDLE_MINOR;
-    rlx_digest_blake2b(parts->ir_text, parts->ir_text_bytes, writer->manifest.source_digest);
+    RLX_TRY(source_add(writer, parts));
     RLX_TRY(options_add(writer, parts));
     RLX_TRY(segments_add(writer, parts));
     return parts_lay_out(writer);
@@ -185,6 +224,7 @@ rlx_status_t rlx_bundle_write(const char *path, const rlx_bundle_parts_t *parts,
         status = file_finish(fd, path, writer->manifest_digest, diag);
     for (int i = 0; i < writer->n_owned; i++)
         free(writer->owned[i]);
+    free(writer->leaves);
     free(writer->manifest_data);
     free(writer);
     return status;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/diag.h"
+#include "bundle/key.h"
 #include "ir/compile.h"
 
 enum { RLX_EXIT_DONE = 0, RLX_EXIT_REFUSED = 1, RLX_EXIT_USAGE = 2 };
@@ -23,7 +24,7 @@ typedef struct rlx_verb {
 
 /* One per file cli/verb_<name>.c. */
 extern const rlx_verb_t rlx_verb_init, rlx_verb_compile, rlx_verb_run, rlx_verb_infer, rlx_verb_bench, rlx_verb_profile, rlx_verb_dump,
-    rlx_verb_explain;
+    rlx_verb_explain, rlx_verb_keygen, rlx_verb_sign, rlx_verb_verify;
 
 /* The next option's `val`; -1 at the end; '?' with `diag` set when it is unknown or lacks its value. Operands may stand anywhere. */
 int rlx_cli_option_next(int argc, char **argv, const struct option *options, rlx_diag_t *diag);
@@ -38,6 +39,11 @@ rlx_status_t rlx_cli_maxima(const char *text, rlx_compile_options_t *options, rl
 
 /* Says what a long work is at, on standard error, where that is a terminal. NULL wipes the line. */
 void rlx_cli_progress(void *unused, const char *phase);
+
+/* cli/verb_sign.c: "FILE: signed by ID 'comment'". */
+void rlx_cli_signed_print(const char *path, const rlx_public_key_t *key);
+/* Ends the file's name so? */
+bool rlx_cli_ends_with(const char *path, const char *end);
 
 /* Makes a folder and its parents. */
 rlx_status_t rlx_cli_folder_make(const char *path, rlx_diag_t *diag);

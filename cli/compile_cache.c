@@ -88,17 +88,22 @@ static rlx_status_t key_make(const rlx_compile_job_t *job, char out_hex[2 * RLX_
     uint8_t digest[RLX_BLAKE2B_BYTES];
     rlx_bytes_t file;
     rlx_text_t key;
+    char *signatures;
     bool whole;
 
     out_hex[0] = '\0';
     RLX_TRY(rlx_file_map(job->model, &file, diag));
     rlx_text_init(&key, KEY_BYTES_MAX);
-    rlx_text_puts(&key, "rlx compile cache 2\n");
+    rlx_text_puts(&key, "rlx compile cache 3\n");
     key_file(&key, "program", "/proc/self/exe");
     whole = rlx_bundle_digest_tree(file.data, file.bytes, HASHERS, digest);
     rlx_text_puts(&key, "model ");
     rlx_text_add(&key, digest, sizeof digest);
     whole = whole && key_external(&key, job->model, &file);
+    if (asprintf(&signatures, "%s.sig", job->model) < 0)
+        return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
+    key_file(&key, "signatures", signatures);
+    free(signatures);
     for (int i = 0; i < job->n_recorded; i++)
         rlx_text_printf(&key, "option %s %s\n", job->recorded[i].key, job->recorded[i].value);
     rlx_file_unmap(&file);

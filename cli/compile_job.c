@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
+#include "ir/source_digest.h"
 #include "kernels/abi.h"
 #include "kernels/image.h"
 
@@ -120,7 +122,14 @@ static rlx_status_t images_take(rlx_bundle_image_t *images, int *out_count, rlx_
     return RLX_OK;
 }
 
-static rlx_status_t bundle_write(const rlx_compile_job_t *job, const rlx_compiled_t *compiled, const char *path, rlx_diag_t *diag)
+/* What the bundle says of its source. */
+typedef struct source {
+    uint8_t digest[RLX_BUNDLE_DIGEST];
+    rlx_source_signatures_t signatures;
+} source_t;
+
+static rlx_status_t bundle_write(const rlx_compile_job_t *job, const rlx_compiled_t *compiled, const source_t *source, const char *path,
+                                 rlx_diag_t *diag)
 {
     rlx_bundle_image_t images[RLX_BUNDLE_SEGMENTS_MAX] = {0};
     rlx_bundle_parts_t parts = {
@@ -135,6 +144,9 @@ static rlx_status_t bundle_write(const rlx_compile_job_t *job, const rlx_compile
         .options = job->recorded,
         .n_options = job->n_recorded,
         .images = images,
+        .source_digest = source->digest,
+        .source_signatures = source->signatures.items,
+        .n_source_signatures = source->signatures.n,
     };
     char compiler[64];
     rlx_status_t status;
@@ -149,7 +161,30 @@ static rlx_status_t bundle_write(const rlx_compile_job_t *job, const rlx_compile
     return status;
 }
 
-rlx_status_t rlx_compile_job_build(const rlx_compile_job_t *job, rlx_compiled_t *out_compiled, rlx_diag_t *diag)
+rlx_status_t rlx_compile_job_signatures(const char *model, const uint8_t digest[RLX_BUNDLE_DIGEST], rlx_source_signatures_t *out_signatures,
+                                        rlx_diag_t *diag)
+{
+    rlx_status_t status = RLX_OK;
+    char *path;
+
+    out_signatures->n = 0;
+    if (asprintf(&path, "%s.sig", model) < 0)
+        return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
+    if (access(path, F_OK) == 0)
+        status = rlx_source_signatures_read(path, digest, out_signatures, diag);
+    free(path);
+    return status;
+}
+
+/* The digest of the graph as imported, and the signatures beside the model, which must fit it. */
+static rlx_status_t source_take(const char *model, rlx_graph_t *graph, source_t *out_source, rlx_diag_t *diag)
+{
+    RLX_TRY(rlx_graph_source_digest(graph, out_source->digest, diag));
+    return rlx_compile_job_signatures(model, out_source->digest, &out_source->signatures, diag);
+}
+
+/* `out_source` NULL: not asked for. */
+static rlx_status_t job_build(const rlx_compile_job_t *job, source_t *out_source, rlx_compiled_t *out_compiled, rlx_diag_t *diag)
 {
     rlx_compile_options_t compile = job->options;
     rlx_graph_t *graph;
@@ -158,9 +193,16 @@ rlx_status_t rlx_compile_job_build(const rlx_compile_job_t *job, rlx_compiled_t 
     compile.progress = rlx_cli_progress;
     rlx_cli_progress(NULL, "import");
     RLX_TRY(rlx_onnx_import_file(job->model, &graph, diag));
-    status = rlx_compile_graph(graph, &compile, out_compiled, diag);
+    status = out_source != NULL ? source_take(job->model, graph, out_source, diag) : RLX_OK;
+    if (status == RLX_OK)
+        status = rlx_compile_graph(graph, &compile, out_compiled, diag);
     rlx_graph_destroy(graph);
     return status == RLX_OK ? RLX_OK : rlx_diag_at(diag, "%s", job->model);
+}
+
+rlx_status_t rlx_compile_job_build(const rlx_compile_job_t *job, rlx_compiled_t *out_compiled, rlx_diag_t *diag)
+{
+    return job_build(job, NULL, out_compiled, diag);
 }
 
 rlx_status_t rlx_cli_parent_make(const char *path, rlx_diag_t *diag)
@@ -182,13 +224,14 @@ rlx_status_t rlx_cli_parent_make(const char *path, rlx_diag_t *diag)
 rlx_status_t rlx_compile_job_run(const rlx_compile_job_t *job, const char *path, rlx_compile_figures_t *out_figures, rlx_diag_t *diag)
 {
     rlx_compiled_t compiled;
+    source_t source;
     rlx_status_t status;
 
-    RLX_TRY(rlx_compile_job_build(job, &compiled, diag));
+    RLX_TRY(job_build(job, &source, &compiled, diag));
     rlx_cli_progress(NULL, "write");
     status = rlx_cli_parent_make(path, diag);
     if (status == RLX_OK)
-        status = bundle_write(job, &compiled, path, diag);
+        status = bundle_write(job, &compiled, &source, path, diag);
     rlx_cli_progress(NULL, NULL);
     if (status == RLX_OK) {
         *out_figures = (rlx_compile_figures_t){.n_steps = compiled.n_steps, .n_reorders = compiled.n_reorders,

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "bundle/bundle.h"
+#include "bundle/sign.h"
 #include "ir/compile.h"
 
 typedef struct rlx_compile_job {
@@ -32,6 +32,9 @@ rlx_status_t rlx_compile_job_complete(rlx_compile_job_t *job, rlx_diag_t *diag);
 rlx_status_t rlx_compile_job_record(rlx_compile_job_t *job, const char *key, const char *value, rlx_diag_t *diag);
 /* Compiles, without writing anything. */
 rlx_status_t rlx_compile_job_build(const rlx_compile_job_t *job, rlx_compiled_t *out_compiled, rlx_diag_t *diag);
+/* The signatures of a source with this digest, from MODEL.sig; none where there is no such file. One that does not fit is refused. */
+rlx_status_t rlx_compile_job_signatures(const char *model, const uint8_t digest[RLX_BUNDLE_DIGEST], rlx_source_signatures_t *out_signatures,
+                                        rlx_diag_t *diag);
 /* Compiles and writes the bundle to `path`, making its folder. */
 rlx_status_t rlx_compile_job_run(const rlx_compile_job_t *job, const char *path, rlx_compile_figures_t *out_figures, rlx_diag_t *diag);
 
@@ -40,7 +43,7 @@ rlx_status_t rlx_cli_parent_make(const char *path, rlx_diag_t *diag);
 
 /* cli/compile_cache.c: the same through the cache (RLX_CACHE_DIR, else ~/.cache/rlx).
  *
- * The key is the content: the model's bytes, those of its external data, the options, and the bytes of this very program. Nothing that can
+ * The key is the content: the model's bytes, those of its external data and of its file of signatures, the options, and the bytes of this very program. Nothing that can
  * change without changing the key decides what is used, so an entry is never stale; a damaged one is compiled again. */
 
 /* The entry itself, for those who only read it. The path is owned by the caller. */

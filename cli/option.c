@@ -27,6 +27,13 @@ int rlx_cli_option_next(int argc, char **argv, const struct option *options, rlx
     return '?';
 }
 
+bool rlx_cli_ends_with(const char *path, const char *end)
+{
+    size_t n = strlen(path), m = strlen(end);
+
+    return n >= m && strcmp(path + n - m, end) == 0;
+}
+
 rlx_status_t rlx_cli_operand(int argc, char **argv, const char *what, const char **out_operand, rlx_diag_t *diag)
 {
     if (optind >= argc && *out_operand == NULL)

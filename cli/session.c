@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cpus.h"
+#include "bundle/trust.h"
 #include "cli/cli.h"
 #include "exec/load.h"
 #include "kernels/reference.h"
@@ -43,13 +44,34 @@ static rlx_status_t kernels_fill(const rlx_bundle_t *bundle, bool reference, rlx
     return RLX_OK;
 }
 
+static rlx_status_t bundle_open(const char *path, const rlx_session_options_t *options, rlx_bundle_t **out_bundle, rlx_diag_t *diag)
+{
+    unsigned flags = (options->reference ? RLX_BUNDLE_SKIP_CODE : 0) | (options->trusted_keys != NULL ? RLX_BUNDLE_NO_STAMP : 0);
+    rlx_trust_t *trust;
+    rlx_status_t status;
+
+    if (options->trusted_keys == NULL)
+        return rlx_bundle_open(path, flags, out_bundle, diag);
+    RLX_TRY(rlx_trust_read(options->trusted_keys, &trust, diag));
+    status = rlx_bundle_open(path, flags, out_bundle, diag);
+    if (status == RLX_OK)
+        status = rlx_bundle_trusted(*out_bundle, trust, diag);
+    if (status != RLX_OK) {
+        rlx_diag_at(diag, "%s", path);
+        rlx_bundle_close(*out_bundle);
+        *out_bundle = NULL;
+    }
+    rlx_trust_free(trust);
+    return status;
+}
+
 rlx_status_t rlx_session_open(const char *path, const rlx_session_options_t *options, rlx_session_t *out_session, rlx_diag_t *diag)
 {
     rlx_session_t session = {.n_threads = options->n_threads > 0 ? options->n_threads : cpus_usable()};
     rlx_kernel_table_t kernels;
     rlx_status_t status;
 
-    RLX_TRY(rlx_bundle_open(path, options->reference ? RLX_BUNDLE_SKIP_CODE : 0, &session.bundle, diag));
+    RLX_TRY(bundle_open(path, options, &session.bundle, diag));
     session.program = rlx_bundle_program(session.bundle);
     status = kernels_fill(session.bundle, options->reference, &kernels, diag);
     session.isa = kernels.target;

@@ -19,6 +19,7 @@ typedef struct rlx_session {
 
 typedef struct rlx_session_options {
     int n_threads;  /* 0: one per CPU that this process may use */
+    const char *trusted_keys; /* folder: a bundle without a signature of one of its keys is refused, every byte is hashed; NULL: any bundle */
     bool reference; /* the host-compiled reference kernels instead of the bundle's code */
 } rlx_session_options_t;
 

@@ -17,7 +17,7 @@ typedef struct compile_request {
     rlx_cli_targets_t targets;
     const char *target; /* as given, or NULL */
     bool freestanding;
-    const char *output;
+    const char *output, *key;
     bool uncached;
     bool tune;
     const char *tune_log, *tune_from;
@@ -75,6 +75,7 @@ static rlx_status_t words_parse(int argc, char **argv, compile_request_t *reques
         {"tune", no_argument, NULL, 'T'},            {"tune-log", required_argument, NULL, 'l'},
         {"tune-from", required_argument, NULL, 'f'}, {"tune-budget", required_argument, NULL, 'b'},
         {"tune-shape", required_argument, NULL, 'S'}, {"freestanding", no_argument, NULL, 'F'},
+        {"key", required_argument, NULL, 'k'},
         {0},
     };
     rlx_compile_job_t *job = &request->job;
@@ -85,6 +86,7 @@ static rlx_status_t words_parse(int argc, char **argv, compile_request_t *reques
         switch (option) {
         case 'm': job->model = optarg; break;
         case 'o': request->output = optarg; break;
+        case 'k': request->key = optarg; break;
         case 'C': request->uncached = true; break;
         case 'T': request->tune = true; break;
         case 'l': request->tune_log = optarg; break;
@@ -171,6 +173,32 @@ static rlx_status_t tune_apply(compile_request_t *request, rlx_tuning_t *tuning,
     return rlx_compile_job_record(&request->job, "tune", request->tune_digest, diag);
 }
 
+static rlx_status_t bundle_sign(const char *path, const char *key_path, rlx_diag_t *diag)
+{
+    rlx_secret_key_t key;
+    rlx_status_t status;
+    int n;
+
+    RLX_TRY(rlx_secret_key_read(key_path, &key, diag));
+    status = rlx_bundle_sign(path, path, &key, &n, diag);
+    if (status == RLX_OK)
+        rlx_cli_signed_print(path, &key.public_key);
+    rlx_secret_key_wipe(&key);
+    return status;
+}
+
+/* A key that cannot be used is found before the work. */
+static rlx_status_t key_look(const char *path, rlx_diag_t *diag)
+{
+    rlx_secret_key_t key;
+
+    if (path == NULL)
+        return RLX_OK;
+    RLX_TRY(rlx_secret_key_read(path, &key, diag));
+    rlx_secret_key_wipe(&key);
+    return RLX_OK;
+}
+
 /* The bundle, where x86_64 is wanted. */
 static rlx_status_t bundle_make(compile_request_t *request, const char *path, rlx_diag_t *diag)
 {
@@ -197,10 +225,15 @@ static rlx_status_t compile_run(int argc, char **argv, rlx_diag_t *diag)
     rlx_status_t status;
 
     RLX_TRY(words_parse(argc, argv, &request, diag));
+    if (request.key != NULL && !request.targets.bundle)
+        return rlx_fail(diag, RLX_E_USAGE, "compile: --key signs the bundle, and target x86_64, which is one, is not among the targets");
+    RLX_TRY(key_look(request.key, diag));
     RLX_TRY(output_path(request.job.model, request.output, &path, diag));
     status = bundle_make(&request, path, diag);
     if (status == RLX_OK)
         status = rlx_cli_targets_make(&request.targets, &request.job, request.targets.bundle ? path : NULL, request.output, diag);
+    if (status == RLX_OK && request.key != NULL)
+        status = bundle_sign(path, request.key, diag);
     free(path);
     return status;
 }
@@ -222,6 +255,7 @@ const rlx_verb_t rlx_verb_compile = {
             "                      F(2,3) only, which is as accurate as a direct convolution; direct: none\n"
             "  --shape NAME=DIMS   fixes an input's shape: --shape image=1x3x224x224; ? leaves an axis open; may be repeated\n"
             "  --max SYMBOL=N,...  declares the largest value of a symbol: --max batch=8,width=2048; larger requests are refused\n"
+            "  --key NAME.key      signs the bundle (docs/SIGNING.md)\n"
             "  --no-cache          compiles even if the same was compiled before, and keeps nothing\n"
             "  --tune              measures on this machine which way of cutting each op's work is fastest, and keeps choices and costs in\n"
             "                      the bundle; never changes a bit of the results\n"
@@ -230,6 +264,7 @@ const rlx_verb_t rlx_verb_compile = {
             "  --tune-log FILE     writes what was measured, as JSON lines\n"
             "  --tune-from FILE    takes choices and costs from such a log instead: the same bundle, byte for byte, without measuring\n"
             "\n"
+            "Signatures of the source (FILE.onnx.sig, by rlx sign --model) are verified and carried into the bundle.\n"
             "Open dimensions of the model stay open. The same model, options and version give the same bytes, so what was compiled is kept\n"
             "in RLX_CACHE_DIR (or ~/.cache/rlx) and copied when the same is asked for again.\n"
             "\n"

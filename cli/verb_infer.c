@@ -13,7 +13,7 @@
 typedef struct infer_request {
     const char *bundle, *input, *output, *profiling;
     rlx_session_options_t session;
-    bool quiet;
+    bool quiet, verify_signature;
 } infer_request_t;
 
 static rlx_status_t request_parse(int argc, char **argv, infer_request_t *request, rlx_diag_t *diag)
@@ -21,7 +21,8 @@ static rlx_status_t request_parse(int argc, char **argv, infer_request_t *reques
     static const struct option options[] = {
         {"model", required_argument, NULL, 'm'},   {"input", required_argument, NULL, 'i'},   {"output", required_argument, NULL, 'o'},
         {"threads", required_argument, NULL, 't'}, {"kernels", required_argument, NULL, 'k'}, {"quiet", no_argument, NULL, 'q'},
-        {"profiling", required_argument, NULL, 'p'},
+        {"profiling", required_argument, NULL, 'p'}, {"verify-signature", no_argument, NULL, 'v'},
+        {"trusted-keys", required_argument, NULL, 'T'}, {"trusted", required_argument, NULL, 'T'},
         {0},
     };
 
@@ -35,6 +36,8 @@ static rlx_status_t request_parse(int argc, char **argv, infer_request_t *reques
         case 'k': RLX_TRY(rlx_session_kernels_parse(optarg, &request->session, diag)); break;
         case 'q': request->quiet = true; break;
         case 'p': request->profiling = optarg; break;
+        case 'v': request->verify_signature = true; break;
+        case 'T': request->session.trusted_keys = optarg; break;
         default: return diag->status;
         }
     RLX_TRY(rlx_cli_operand(argc, argv, "FILE.rlxb", &request->bundle, diag));
@@ -42,6 +45,8 @@ static rlx_status_t request_parse(int argc, char **argv, infer_request_t *reques
         rlx_fail(diag, RLX_E_USAGE, "infer: %s is missing", request->input == NULL ? "--input IN.npz" : "--output OUT.npz");
         return rlx_diag_hint(diag, "`rlx help infer` shows how it is called.");
     }
+    if (request->verify_signature != (request->session.trusted_keys != NULL))
+        return rlx_fail(diag, RLX_E_USAGE, "infer: --verify-signature and --trusted-keys DIR belong together, and one of them is missing");
     return RLX_OK;
 }
 
@@ -177,6 +182,8 @@ const rlx_verb_t rlx_verb_infer = {
             "  --threads N          threads that run the kernels (default: one per CPU); never changes a bit of the result\n"
             "  --kernels reference  runs the reference kernels of this program instead of the bundle's code: the same bits, slowly\n"
             "  --profiling FILE     writes a trace of the run, for Perfetto and `rlx profile`\n"
+            "  --verify-signature   refuses a bundle that no trusted key has signed; every byte of it is hashed\n"
+            "  --trusted-keys DIR   the trusted keys: files NAME.pub\n"
             "  --quiet              prints nothing on success\n"
             "\n"
             "Exit codes: 0 done, 1 the input, the bundle or the machine was refused, 2 command line not understood.\n",

@@ -15,6 +15,7 @@ typedef struct run_words {
     int n_words;
     char *models[MODELS_MAX];
     int n_models;
+    bool verify_signature; /* said on the command line; a configuration may say so too, and rlxd refuses then */
     rlx_compile_job_t job; /* options of models that are compiled */
 } run_words_t;
 
@@ -34,13 +35,6 @@ static const char *value_of(const char *name, int argc, char **argv, int *index)
     return argv[*index];
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 /* A name as the repository would give it: the file's, without folder and ending. */
 static char *name_of(const char *path, const char *ending)
 {
@@ -56,6 +50,10 @@ static rlx_status_t model_compile(const run_words_t *run, const char *name, cons
     int n;
 
     job.model = path;
+    if (run->verify_signature) {
+        rlx_fail(diag, RLX_E_BUNDLE_UNTRUSTED, "run: %s would be compiled here, and what is compiled here nobody has signed", path);
+        return rlx_diag_hint(diag, "`rlx compile --key NAME.key` compiles and signs; give the bundle that it makes.");
+    }
     RLX_TRY(rlx_compile_cached(&job, &bundle, diag));
     n = asprintf(out_word, "--model=%s=%s", name, bundle);
     free(bundle);
@@ -71,11 +69,11 @@ static rlx_status_t model_word(const run_words_t *run, const char *text, char **
     char *name;
     rlx_status_t status;
 
-    if (ends_with(path, ".rlx") || ends_with(path, ".rlxir")) {
+    if (rlx_cli_ends_with(path, ".rlx") || rlx_cli_ends_with(path, ".rlxir")) {
         rlx_fail(diag, RLX_E_USAGE, "run: '%s': models in RLX-IR come with a later version", path);
         return rlx_diag_hint(diag, "Give a bundle (.rlxb) or an ONNX model (.onnx).");
     }
-    if (!ends_with(path, ".onnx"))
+    if (!rlx_cli_ends_with(path, ".onnx"))
         return asprintf(out_word, "--model=%s", text) >= 0 ? RLX_OK : rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
     name = named ? strndup(text, (size_t)(equals - text)) : name_of(path, ".onnx");
     if (name == NULL)
@@ -104,6 +102,7 @@ static rlx_status_t words_take(int argc, char **argv, run_words_t *run, rlx_diag
             if (taken)
                 RLX_TRY(rlx_compile_job_option(&run->job, compile_options[k], value, diag));
         }
+        run->verify_signature |= !taken && strcmp(argv[i], "--verify-signature") == 0;
         if (!taken)
             run->words[run->n_words++] = argv[i];
     }
@@ -165,6 +164,7 @@ const rlx_verb_t rlx_verb_run = {
             "  --model [NAME=]FILE a bundle (.rlxb), or an ONNX model, which is compiled first; may be repeated\n"
             "  --config FILE       configuration; without it: 127.0.0.1:8080 and the machine's CPU\n"
             "  --opt-level, --accuracy, --shape, --max, --target   how ONNX models are compiled, as `rlx compile` takes them\n"
+            "  --verify-signature  refuses bundles that no trusted key has signed; --trusted-keys DIR holds those keys, files NAME.pub\n"
             "  all options of rlxd: --devices auto, --port N, --models DIR, --profiling FILE ...; `rlxd --help` lists them\n"
             "\n"
             "Compiled models are kept in RLX_CACHE_DIR (or ~/.cache/rlx) under a name made of the model's bytes, the options and this\n"

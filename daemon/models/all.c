@@ -21,6 +21,7 @@ typedef struct scan {
     rlx_models_t *models;
     char **names;
     int n_names;
+    rlx_trust_t *trust; /* for what serves and has no bundle in the repository any more; NULL unless signatures are verified */
     rlx_status_t status;
     load_all_t all;
 } scan_t;
@@ -108,7 +109,11 @@ static void scan_work(uv_work_t *work)
 {
     scan_t *scan = work->data;
 
-    scan->status = rlx_models_scan(scan->models->context.repository, &scan->names, &scan->n_names, &scan->all.diag);
+    const rlx_load_context_t *context = &scan->models->context;
+
+    scan->status = context->verify_signature ? rlx_trust_read(context->trusted_keys, &scan->trust, &scan->all.diag) : RLX_OK;
+    if (scan->status == RLX_OK)
+        scan->status = rlx_models_scan(context->repository, &scan->names, &scan->n_names, &scan->all.diag);
 }
 
 static void scan_end(uv_work_t *work, int status)
@@ -123,6 +128,10 @@ static void scan_end(uv_work_t *work, int status)
         RLX_LOG_DIAG(RLX_LOG_ERROR, "model repository not read", &scan->all.diag);
     scan->all.status = scan->status;
     scan->all.left = n + 1;
+    for (int i = 0; scan->trust != NULL && i < scan->models->n_names; i++)
+        if (!scan->models->names[i]->busy)
+            rlx_registry_distrust(scan->models, scan->models->names[i], scan->trust);
+    rlx_trust_free(scan->trust);
     for (int i = 0; i < n; i++) {
         rlx_models_load(scan->models, names[i], NULL, all_one, scan);
         free(names[i]);

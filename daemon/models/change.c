@@ -13,6 +13,7 @@ typedef struct load {
     char name[RLX_MODEL_NAME_MAX];
     char *path; /* NULL: the repository's */
     rlx_status_t status; /* of the scan */
+    rlx_trust_t *trust;  /* as the folder is now; NULL unless signatures are verified */
     rlx_diag_t diag;
     rlx_loaded_t *loaded;
     int n_loaded;
@@ -126,9 +127,15 @@ rlx_status_t rlx_models_unload(rlx_models_t *models, const char *name, rlx_model
 static void load_work(uv_work_t *work)
 {
     load_t *load = work->data;
+    rlx_load_context_t context = load->models->context;
     rlx_found_t one = {.version = 1}, *found = &one;
     int n = 1;
 
+    if (context.verify_signature)
+        load->status = rlx_trust_read(context.trusted_keys, &load->trust, &load->diag);
+    if (load->status != RLX_OK)
+        return;
+    context.trust = load->trust;
     if (load->path != NULL) {
         snprintf(one.path, sizeof one.path, "%s", load->path);
     } else {
@@ -142,7 +149,7 @@ static void load_work(uv_work_t *work)
         load->status = rlx_fail(&load->diag, RLX_E_NO_MEMORY, "no memory for the versions of a model");
     for (int i = 0; i < load->n_loaded; i++) {
         load->loaded[i].version = found[i].version;
-        (void)rlx_served_create(&load->models->context, load->name, &found[i], &load->loaded[i].box, &load->loaded[i].diag);
+        (void)rlx_served_create(&context, load->name, &found[i], &load->loaded[i].box, &load->loaded[i].diag);
     }
     if (found != &one)
         free(found);
@@ -196,6 +203,25 @@ static rlx_status_t version_take(rlx_models_t *models, rlx_model_name_t *record,
     return status;
 }
 
+/* Taking a key away ends what it alone had signed, however sound the bundle is. */
+void rlx_registry_distrust(rlx_models_t *models, rlx_model_name_t *record, const rlx_trust_t *trust)
+{
+    for (int v = 0; v < record->n_versions; v++) {
+        rlx_model_version_t *version = &record->versions[v];
+        rlx_served_box_t *box = version->state == RLX_MODEL_READY ? version->box : NULL;
+        rlx_diag_t diag = {0};
+
+        if (box == NULL || rlx_bundle_trusted(box->bundle, trust, &diag) == RLX_OK)
+            continue;
+        RLX_LOG(RLX_LOG_WARNING, "model is no longer trusted and is taken away", rlx_log_text("model", box->name),
+                rlx_log_text("version", box->version), rlx_log_text("why", diag.message));
+        version->box = NULL;
+        version->state = RLX_MODEL_UNAVAILABLE;
+        snprintf(version->reason, sizeof version->reason, "%.400s", diag.message);
+        version_retire(models, box);
+    }
+}
+
 /* Versions whose bundles left the repository. */
 static void versions_prune(rlx_models_t *models, rlx_model_name_t *record, const load_t *load)
 {
@@ -235,6 +261,9 @@ static void load_end(uv_work_t *work, int status)
     }
     if (load->n_loaded > 0 && load->path == NULL)
         versions_prune(models, record, load);
+    if (load->trust != NULL)
+        rlx_registry_distrust(models, record, load->trust);
+    rlx_trust_free(load->trust);
     record->busy = false;
     if (record->n_versions == 0)
         rlx_registry_remove(models, record);

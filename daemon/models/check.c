@@ -70,23 +70,28 @@ static void store_check(const check_t *check, const char *folder)
 void rlx_models_check(const rlx_models_options_t *options, const char *name, const char *path, rlx_models_checked_fn_t *checked,
                       void *context)
 {
+    rlx_trust_t *trust = NULL;
     check_t check = {.context = {.repository = (char *)options->repository, .trusted_keys = (char *)options->trusted_keys,
                                  .verify_signature = options->verify_signature},
                      .checked = checked, .checked_context = context};
     rlx_found_t one = {.version = 1};
     rlx_diag_t diag = {0};
 
+    if (options->verify_signature && rlx_trust_read(options->trusted_keys, &trust, &diag) != RLX_OK) {
+        checked(context, path == NULL ? "" : name, "", options->trusted_keys, &diag);
+        return;
+    }
+    check.context.trust = trust;
     if (path == NULL) {
         if (options->store != NULL)
             store_check(&check, options->store);
         if (options->repository != NULL)
             repository_check(&check);
-        return;
-    }
-    if (rlx_model_name_check(name, &diag) != RLX_OK) {
+    } else if (rlx_model_name_check(name, &diag) != RLX_OK) {
         checked(context, name, "", path, &diag);
-        return;
+    } else {
+        snprintf(one.path, sizeof one.path, "%s", path);
+        version_check(&check, name, &one);
     }
-    snprintf(one.path, sizeof one.path, "%s", path);
-    version_check(&check, name, &one);
+    rlx_trust_free(trust);
 }

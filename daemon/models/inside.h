@@ -6,6 +6,7 @@
 #ifndef RLX_DAEMON_MODELS_INSIDE_H
 #define RLX_DAEMON_MODELS_INSIDE_H
 
+#include "bundle/trust.h"
 #include "daemon/models/models.h"
 #include "daemon/models/store.h"
 
@@ -57,6 +58,7 @@ typedef struct rlx_load_context {
     char *repository, *trusted_keys; /* NULL: none */
     rlx_store_t *store;              /* NULL: files are mapped where they are */
     bool verify_signature;
+    const rlx_trust_t *trust;        /* read for this load; NULL unless signatures are verified */
     int warm_up;
 } rlx_load_context_t;
 
@@ -76,7 +78,7 @@ rlx_status_t rlx_served_create(const rlx_load_context_t *context, const char *na
 /* Unmaps it, which takes time. Destroy does so too. */
 void rlx_served_close(rlx_served_box_t *box);
 void rlx_served_destroy(rlx_served_box_t *box);
-/* Names its bundle. */
-static inline const uint8_t *rlx_served_digest(const rlx_served_box_t *box) { return rlx_bundle_manifest_digest(box->bundle); }
+/* Names its bundle's file: signatures count. */
+static inline const uint8_t *rlx_served_digest(const rlx_served_box_t *box) { return rlx_bundle_file_digest(box->bundle); }
 
 #endif

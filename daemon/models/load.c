@@ -1,69 +1,17 @@
 /* From a bundle file to a served model. Thread pool of libuv; touches nothing but its arguments. */
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
-#include "base/file.h"
 #include "daemon/models/inside.h"
 #include "exec/load.h"
-
-#define KEY_FILE_MAX 4096
 
 static rlx_status_t bundle_take(const rlx_load_context_t *context, const char *path, rlx_bundle_t **out_bundle, rlx_diag_t *diag)
 {
     if (context->store != NULL)
         return rlx_store_take(context->store, path, out_bundle, diag);
-    return rlx_bundle_open(path, 0, out_bundle, diag);
-}
-
-/* A key file holds the key in hexadecimal; space around it is ignored. */
-static bool key_file_has(const char *path, const char *hex)
-{
-    size_t bytes, begin;
-    void *data;
-    bool has;
-
-    if (rlx_file_read(path, KEY_FILE_MAX, &data, &bytes, NULL) != RLX_OK)
-        return false;
-    begin = strspn(data, " \t\r\n");
-    has = strncasecmp((char *)data + begin, hex, 64) == 0 &&
-          strspn((char *)data + begin + 64, " \t\r\n") == strlen((char *)data + begin + 64);
-    free(data);
-    return has;
-}
-
-static rlx_status_t signer_check(const rlx_load_context_t *context, const rlx_bundle_t *bundle, rlx_diag_t *diag)
-{
-    const uint8_t *signer = rlx_bundle_signer(bundle);
-    const char *folder = context->trusted_keys != NULL ? context->trusted_keys : "";
-    const struct dirent *entry;
-    bool trusted = false;
-    char hex[65];
-    DIR *dir;
-
-    if (!context->verify_signature)
-        return RLX_OK;
-    if (signer == NULL) {
-        rlx_fail(diag, RLX_E_BUNDLE_DIGEST, "the bundle is not signed, and this server takes signed ones only");
-        return rlx_diag_hint(diag, "Sign it (docs/BUNDLE.md), or turn models.verify_signature off.");
-    }
-    rlx_digest_hex(signer, 32, hex);
-    dir = opendir(folder);
-    while (dir != NULL && !trusted && (entry = readdir(dir)) != NULL) {
-        char path[RLX_MODEL_PATH_MAX];
-
-        if (entry->d_name[0] != '.' && snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path)
-            trusted = key_file_has(path, hex);
-    }
-    if (dir != NULL)
-        closedir(dir);
-    if (trusted)
-        return RLX_OK;
-    rlx_fail(diag, RLX_E_BUNDLE_DIGEST, "the bundle is signed by %s, which is no key of the folder '%.200s'", hex, folder);
-    return rlx_diag_hint(diag, "If that key is to be trusted, put it there as a file, in hexadecimal.");
+    return rlx_bundle_open(path, context->verify_signature ? RLX_BUNDLE_NO_STAMP : 0, out_bundle, diag);
 }
 
 /* Do elements of this input become extents, or may they be indices? */
@@ -182,7 +130,8 @@ static rlx_status_t served_fill(const rlx_load_context_t *context, rlx_served_bo
     const rlx_program_header_t *program = rlx_bundle_program(box->bundle);
     size_t constants;
 
-    RLX_TRY(signer_check(context, box->bundle, diag));
+    if (context->verify_signature)
+        RLX_TRY(rlx_bundle_trusted(box->bundle, context->trust, diag));
     if (program->inputs.count > RLX_MODEL_PORTS_MAX || program->outputs.count > RLX_MODEL_PORTS_MAX)
         return rlx_fail(diag, RLX_E_MODEL_LIMIT, "the model has %" PRIu64 " inputs and %" PRIu64 " outputs, %d of each can be served",
                         program->inputs.count, program->outputs.count, RLX_MODEL_PORTS_MAX);

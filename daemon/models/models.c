@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/log.h"
 #include "daemon/models/registry.h"
 
 const char *rlx_fail_reason_name(rlx_fail_reason_t reason)
@@ -37,6 +38,20 @@ static bool text_copy(const char *text, char **out_copy)
     return text == NULL || *out_copy != NULL;
 }
 
+/* Every load reads the folder anew; a start says what it finds. */
+static rlx_status_t trust_look(const char *folder, rlx_diag_t *diag)
+{
+    rlx_trust_t *trust;
+
+    RLX_TRY(rlx_trust_read(folder != NULL ? folder : "", &trust, diag));
+    RLX_LOG(rlx_trust_count(trust) > 0 ? RLX_LOG_INFO : RLX_LOG_WARNING, "bundles need the signature of a trusted key",
+            rlx_log_text("folder", folder), rlx_log_int("keys", rlx_trust_count(trust)));
+    if (rlx_trust_left_out(trust)[0] != '\0')
+        RLX_LOG(RLX_LOG_WARNING, "a file in the folder of trusted keys was left out", rlx_log_text("why", rlx_trust_left_out(trust)));
+    rlx_trust_free(trust);
+    return RLX_OK;
+}
+
 rlx_status_t rlx_models_create(const rlx_models_options_t *options, rlx_models_t **out_models, rlx_diag_t *diag)
 {
     rlx_models_t *models = calloc(1, sizeof *models);
@@ -51,6 +66,8 @@ rlx_status_t rlx_models_create(const rlx_models_options_t *options, rlx_models_t
         status = rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for the registry of models");
     if (status == RLX_OK && options->repository != NULL)
         status = rlx_models_repository_check(options->repository, diag);
+    if (status == RLX_OK && options->verify_signature)
+        status = trust_look(options->trusted_keys, diag);
     if (status == RLX_OK && options->store != NULL)
         status = rlx_store_open(options->store, &models->context.store, diag);
     if (status != RLX_OK) {

@@ -92,8 +92,8 @@ typedef struct rlx_models_options {
     uv_loop_t *loop;
     const char *repository; /* folder, or NULL */
     const char *store;      /* folder of rlxd's own copies; NULL: map the given files themselves */
-    bool verify_signature;  /* bundles without a valid signature of a trusted key are refused */
-    const char *trusted_keys; /* folder */
+    bool verify_signature;  /* bundles without a signature of a trusted key are refused, and what serves stops when its keys are taken away */
+    const char *trusted_keys; /* folder, read at every load */
     int warm_up;            /* runs of each fixed-shape model before it serves */
     rlx_models_hooks_t hooks;
 } rlx_models_options_t;

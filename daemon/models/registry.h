@@ -43,4 +43,7 @@ void rlx_registry_remove(rlx_models_t *models, rlx_model_name_t *record); /* it 
 /* Found or made, LOADING; NULL: no room. Pointers to other versions of the name end. */
 rlx_model_version_t *rlx_registry_version(rlx_model_name_t *record, uint64_t number);
 
+/* change.c: takes away versions that serve and that no key signed which is in `trust`. */
+void rlx_registry_distrust(rlx_models_t *models, rlx_model_name_t *record, const rlx_trust_t *trust);
+
 #endif

@@ -232,7 +232,7 @@ static rlx_status_t copy_make(rlx_store_t *store, int source, const struct stat 
     if (status != RLX_OK && diag != NULL)
         diag->where[0] = '\0'; /* our nameless file; the caller adds the source */
     if (status == RLX_OK) {
-        rlx_digest_hex(rlx_bundle_manifest_digest(*out_bundle), RLX_BUNDLE_DIGEST, hex);
+        rlx_digest_hex(rlx_bundle_file_digest(*out_bundle), RLX_BUNDLE_DIGEST, hex);
         copy_name(store, copy, hex);
         if (settled && fstat(source, &after) == 0 && same_file(info, &after)) /* nobody wrote to it meanwhile */
             source_remember(store, info, hex);

@@ -1,9 +1,9 @@
 /* rlxd's own copies of bundles: read-only files by digest, hashed once, so that a file which its owner changes or cuts hurts nobody.
  *
- * In the folder: DIGEST.rlxb, the bundle; DIGEST.ok, the stamp of our copy (device, inode, ctime, size: written after every byte was
- * hashed); from-ID, which bundle a source file held (ID is its device, inode, ctime, mtime and size), so that a source that did not change
- * is neither read nor hashed again. All of it can be deleted at any time: it is made anew. Copies are written to a nameless file, synced,
- * hashed, and named last: a crash leaves no half of one.
+ * In the folder: DIGEST.rlxb, the bundle (rlx_bundle_file_digest: with another signature it is another file); DIGEST.ok, the stamp of our copy
+ * (device, inode, ctime, size: written after every byte was hashed); from-ID, which bundle a source file held (ID is its device, inode, ctime,
+ * mtime and size), so that a source that did not change is neither read nor hashed again. All of it can be deleted at any time: it is made
+ * anew. Copies are written to a nameless file, synced, hashed, and named last: a crash leaves no half of one.
  *
  * Any thread; no state but the folder. Several processes may share it. */
 #ifndef RLX_DAEMON_MODELS_STORE_H

@@ -6,6 +6,7 @@
 #include <utime.h>
 
 #include "base/clock.h"
+#include "bundle/sign.h"
 #include "daemon/models/models.h"
 #include "tests/daemon/bundle_maker.h"
 
@@ -531,8 +532,60 @@ static void unsigned_bundles_can_be_refused(void **state)
                                      .trusted_keys = world.root, .hooks = {hook_add, hook_remove, &world}};
     assert_ok(rlx_models_create(&options, &world.models, &diag));
     bundle_make(at(&world, "a.rlxb"), 1, 0, false);
-    assert_int_equal(load(&world, "a", NULL), RLX_DATA_LOSS);
+    assert_int_equal(load(&world, "a", NULL), RLX_FAILED_PRECONDITION);
     assert_non_null(strstr(world.diag.message, "not signed"));
+    world_close(&world);
+}
+
+/* A pair in the folder of trusted keys; the bundle signed by it. */
+static void bundle_sign(const world_t *world, const char *path, const char *name)
+{
+    char prefix[600], public[640];
+    rlx_secret_key_t key;
+    int n;
+
+    assert_ok(rlx_secret_key_make(name, &key, &diag));
+    snprintf(prefix, sizeof prefix, "%s/%s", world->root, name);
+    snprintf(public, sizeof public, "%s.key", prefix);
+    unlink(public);
+    snprintf(public, sizeof public, "%s.pub", prefix);
+    unlink(public);
+    assert_ok(rlx_key_pair_write(prefix, &key, &diag));
+    assert_ok(rlx_bundle_sign(path, path, &key, &n, &diag));
+}
+
+static void signed_bundles_serve_until_their_key_is_taken_away(void **state)
+{
+    static world_t world;
+    rlx_models_options_t options;
+    rlx_served_t *served;
+    char public[640];
+
+    (void)state;
+    world_open(&world);
+    models_shut(&world);
+    options = (rlx_models_options_t){.loop = &world.loop, .repository = world.repository, .store = world.store, .verify_signature = true,
+                                     .trusted_keys = world.root, .hooks = {hook_add, hook_remove, &world}};
+    assert_ok(rlx_models_create(&options, &world.models, &diag));
+    bundle_make(at(&world, "a.rlxb"), 1, 0, false);
+    assert_int_equal(load(&world, "a", NULL), RLX_FAILED_PRECONDITION);
+    bundle_sign(&world, at(&world, "a.rlxb"), "alice"); /* the same bundle, signed: the store must not give the unsigned copy */
+    assert_int_equal(load(&world, "a", NULL), RLX_OK);
+    bundle_make(at(&world, "b.rlxb"), 2, 0, false);
+    bundle_sign(&world, at(&world, "b.rlxb"), "bob");
+    assert_int_equal(load_all(&world), RLX_OK);
+    snprintf(public, sizeof public, "%s/alice.pub", world.root);
+    assert_int_equal(unlink(public), 0);
+    assert_int_equal(load_all(&world), RLX_FAILED_PRECONDITION);
+    assert_refused(rlx_models_find(world.models, "a", NULL, &served, &diag), RLX_E_MODEL_LOADING, "trusted");
+    assert_ok(rlx_models_find(world.models, "b", NULL, &served, &diag));
+    unlink(at(&world, "b.rlxb")); /* gone from the repository: it goes on serving, while it is trusted */
+    assert_int_equal(load_all(&world), RLX_FAILED_PRECONDITION);
+    assert_ok(rlx_models_find(world.models, "b", NULL, &served, &diag));
+    snprintf(public, sizeof public, "%s/bob.pub", world.root);
+    assert_int_equal(unlink(public), 0);
+    assert_int_equal(load_all(&world), RLX_FAILED_PRECONDITION);
+    assert_int_not_equal(rlx_models_find(world.models, "b", NULL, &served, NULL), RLX_OK);
     world_close(&world);
 }
 
@@ -587,6 +640,7 @@ int main(void)
         cmocka_unit_test(a_store_that_others_may_write_is_refused),
         cmocka_unit_test(the_store_keeps_what_is_served_only),
         cmocka_unit_test(unsigned_bundles_can_be_refused),
+        cmocka_unit_test(signed_bundles_serve_until_their_key_is_taken_away),
         cmocka_unit_test(a_thousand_cycles_leave_memory_flat),
     };
 

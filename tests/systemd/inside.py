@@ -99,6 +99,7 @@ def install():
     shutil.copy(SHARE / "deploy/rlxd.tmpfiles", "/usr/lib/tmpfiles.d/rlxd.conf")
     run("systemd-sysusers", "/usr/lib/sysusers.d/rlxd.conf")
     run("systemd-tmpfiles", "--create", "/usr/lib/tmpfiles.d/rlxd.conf")
+    shutil.copy(SHARE / "test.pub", "/etc/rlx/keys/")
 
 
 def test_the_unit_starts_serves_and_runs_without_rights():
