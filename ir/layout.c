@@ -1,6 +1,6 @@
-/* Propagation of the blocked layout C16. Convolutions and pools start it; element-wise ops, channel concats and splits, spatial means,
- * response norms and resizes carry it on; everything else reads row-major. A reorder stands only where the two meet, once per value and direction. Keeps every
- * bit: layouts move elements, orders of reduction are logical.
+/* Propagation of the blocked layout C16. Convolutions and pools start it; element-wise ops, channel concats and splits, reductions over space,
+ * response norms and resizes carry it on; everything else reads row-major. A reorder stands only where the two meet, once per value and
+ * direction. Keeps every bit: layouts move elements, orders of reduction are logical.
  *
  * One forward walk: an op sees the layouts its operands already have. */
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "ir/layout_support.h"
 #include "ir/pass.h"
 #include "ir/quant.h"
+#include "ir/reduce_axes.h"
 
 typedef struct layouts {
     rlx_graph_t *graph;
@@ -199,21 +200,21 @@ static bool split_carries(const rlx_op_t *op)
     return op->kind == RLX_OP_split && (blockable(op->in[0]) || blockable_bytes(op->in[0])) && op->in[0]->layout == RLX_LAYOUT_C16 && is_channel_axis(op, op->in[0]);
 }
 
-/* A mean over exactly the spatial axes, kept. */
-static bool mean_carries(const rlx_graph_t *graph, const rlx_op_t *op)
+/* A mean, sum or extreme over constant spatial axes and no other: unused channels, which are 0, stay 0. */
+static bool reduce_carries(layouts_t *l, const rlx_op_t *op)
 {
     const rlx_value_t *x = op->in[0];
-    int64_t axes[RLX_RANK_MAX];
-    int count = 0;
-    unsigned seen = 0;
+    rlx_reduce_axes_t axes;
 
-    if (op->kind != RLX_OP_reduce_mean || !blockable(x) || x->layout != RLX_LAYOUT_C16 || rlx_op_int(op, "keepdims") == 0 || op->n_in < 2 ||
-        op->in[1] == NULL || !rlx_value_ints(graph, op->in[1], axes, RLX_RANK_MAX, &count) || count != x->rank - 2)
+    if (op->kind != RLX_OP_reduce_mean && op->kind != RLX_OP_reduce_sum && op->kind != RLX_OP_reduce_max && op->kind != RLX_OP_reduce_min)
         return false;
-    for (int i = 0; i < count; ++i)
-        seen |= 1u << (axes[i] < 0 ? axes[i] + x->rank : axes[i]);
-    return seen == (x->rank == 4 ? 0xcu : 0x4u);
+    if (!blockable(x) || x->layout != RLX_LAYOUT_C16 || rlx_reduce_axes_get(l->graph, op, false, &axes, l->diag) != RLX_OK)
+        return false;
+    return axes.is_const && axes.n_reduced > 0 && !axes.reduced[0] && !axes.reduced[1];
 }
+
+/* What is left without axes of space is row-major. */
+static void visit_reduce(rlx_op_t *op) { op->out[0]->layout = blockable(op->out[0]) ? RLX_LAYOUT_C16 : RLX_LAYOUT_ROW_MAJOR; }
 
 static void all_row_major(layouts_t *l, rlx_op_t *op)
 {
@@ -315,7 +316,9 @@ static void visit(layouts_t *l, rlx_op_t *op)
         for (int i = 0; i < op->n_in; ++i)
             operand_as(l, op, i, RLX_LAYOUT_C16);
         op->out[0]->layout = RLX_LAYOUT_C16;
-    } else if (mean_carries(l->graph, op) || lrn_carries(op) || (op->in != NULL && op->n_in > 0 && rlx_sample_carries_c16(l->graph, op))) {
+    } else if (reduce_carries(l, op)) {
+        visit_reduce(op);
+    } else if (lrn_carries(op) || (op->in != NULL && op->n_in > 0 && rlx_sample_carries_c16(l->graph, op))) {
         op->out[0]->layout = RLX_LAYOUT_C16;
     } else {
         all_row_major(l, op);

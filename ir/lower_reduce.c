@@ -1,5 +1,5 @@
 /* Lowers the reduce family. Reductions: dimensions that neighbour and share a fate are merged; f32 with one merged reduced group goes to
- * the fast kernel, a mean over the space of a C16 tensor to the blocked one, all else to the plain kernel, which also serves axes known
+ * the fast kernel, one over spatial axes of a C16 tensor to the blocked one, all else to the plain kernel, which also serves axes known
  * only at run time. The others see their operand as [outer, count, inner]. */
 #include "ir/dispatch.h"
 #include "ir/reduce_axes.h"
@@ -145,23 +145,31 @@ static rlx_status_t lower_reduce_f32(rlx_builder_t *builder, const rlx_op_t *op,
     return rlx_step_end(step, rlx_expr_ceildiv(e, units, per_tile), RLX_EXPR_NONE, rlx_expr_mul(e, m->outputs, m->count), diag);
 }
 
-static rlx_status_t lower_reduce_c16(rlx_builder_t *builder, const rlx_op_t *op, rlx_diag_t *diag)
+/* The layout pass lets through constant spatial axes that neighbour. */
+static rlx_status_t lower_reduce_c16(rlx_builder_t *builder, const rlx_op_t *op, const rlx_reduce_axes_t *axes, rlx_diag_t *diag)
 {
     rlx_graph_t *graph = rlx_builder_graph(builder);
     rlx_exprs_t *e = graph->exprs;
     const rlx_value_t *x = op->in[0];
     rlx_step_t *step = rlx_step_begin(builder, op, RLX_K_reduce_c16, RLX_WORDS(rlx_reduce_c16_params_t));
-    rlx_expr_t blocks = rlx_expr_ceildiv(e, x->dims[1], num(graph, 16)), space = rlx_shape_product(graph, x->dims, 2, x->rank);
-    rlx_expr_t tiles = rlx_expr_mul(e, x->dims[0], blocks);
+    rlx_expr_t blocks = rlx_expr_ceildiv(e, x->dims[1], num(graph, 16)), tiles = rlx_expr_mul(e, x->dims[0], blocks);
+    int begin = 2, end;
 
+    while (!axes->reduced[begin])
+        begin++;
+    for (end = begin; end < x->rank && axes->reduced[end];)
+        end++;
     rlx_step_in(step, x);
     rlx_step_out(step, op->out[0]);
     rlx_step_param_const(step, RLX_WORD(rlx_reduce_c16_params_t, op), reduce_code(op->kind));
     rlx_step_param(step, RLX_WORD(rlx_reduce_c16_params_t, channels), x->dims[1]);
     rlx_step_param(step, RLX_WORD(rlx_reduce_c16_params_t, blocks), blocks);
-    rlx_step_param(step, RLX_WORD(rlx_reduce_c16_params_t, space), space);
+    rlx_step_param(step, RLX_WORD(rlx_reduce_c16_params_t, outer), rlx_shape_product(graph, x->dims, 2, begin));
+    rlx_step_param(step, RLX_WORD(rlx_reduce_c16_params_t, count), rlx_shape_product(graph, x->dims, begin, end));
+    rlx_step_param(step, RLX_WORD(rlx_reduce_c16_params_t, inner), rlx_shape_product(graph, x->dims, end, x->rank));
     rlx_step_param_const(step, RLX_WORD(rlx_reduce_c16_params_t, out_c16), op->out[0]->layout == RLX_LAYOUT_C16);
-    return rlx_step_end(step, tiles, RLX_EXPR_NONE, rlx_expr_mul(e, tiles, rlx_expr_mul(e, space, num(graph, 16))), diag);
+    return rlx_step_end(step, tiles, RLX_EXPR_NONE,
+                        rlx_expr_mul(e, tiles, rlx_expr_mul(e, rlx_shape_product(graph, x->dims, 2, x->rank), num(graph, 16))), diag);
 }
 
 static rlx_status_t lower_reduction(rlx_builder_t *builder, const rlx_op_t *op, rlx_diag_t *diag)
@@ -171,9 +179,9 @@ static rlx_status_t lower_reduction(rlx_builder_t *builder, const rlx_op_t *op, 
     rlx_reduce_axes_t axes;
     merged_t m;
 
-    if (op->in[0]->layout == RLX_LAYOUT_C16)
-        return lower_reduce_c16(builder, op, diag);
     RLX_TRY(rlx_reduce_axes_get(graph, op, false, &axes, diag));
+    if (op->in[0]->layout == RLX_LAYOUT_C16)
+        return lower_reduce_c16(builder, op, &axes, diag);
     merge(graph, op->in[0], &axes, &m);
     if (op->in[0]->dtype == RLX_F32 && rlx_builder_level(builder) > 1 && is_single_group(graph, &m, &outer, &inner))
         return lower_reduce_f32(builder, op, &m, outer, inner, diag);

@@ -26,9 +26,10 @@ typedef struct rlx_reduce_f32_params {
     int64_t op, outer, count, inner, per_tile;
 } rlx_reduce_f32_params_t;
 
-/* in: x f32 in C16 layout [N, blocks, space, 16]. out: y [N, channels], C16 or row-major. Reduces over space. Tile: one block of one N. */
+/* in: x f32 in C16 layout [N, blocks, outer, count, inner, 16]. out: y [N, channels, outer, inner], C16 or row-major. Tile: one block of
+ * one N. */
 typedef struct rlx_reduce_c16_params {
-    int64_t op, channels, blocks, space, out_c16;
+    int64_t op, channels, blocks, outer, count, inner, out_c16;
 } rlx_reduce_c16_params_t;
 
 /* in: x [outer, count, inner]. out: y i64 [outer, inner]. NaN is the extreme value. Tile: `per_tile` outputs. */

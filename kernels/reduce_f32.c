@@ -132,49 +132,60 @@ RLX_KERNEL_ENTRY(reduce_f32)
     }
 }
 
-/* The sums of sixteen channels that lie together: chain j of the lanes16 order is a vector. */
-static void channels_add(const float *x, int64_t count, float *out)
+/* The sums of sixteen channels that lie together, cells `stride` floats apart: chain j of the lanes16 order is a vector. */
+static void channels_add(const float *x, int64_t count, int64_t stride, float *out)
 {
     vec16_t chain[16] = {{0}};
     int64_t i = 0;
 
     for (; i + 16 <= count; i += 16)
         VEC16_UNROLL for (int j = 0; j < 16; j++)
-            chain[j] += vec16_load(x + (i + j) * 16);
+            chain[j] += vec16_load(x + (i + j) * stride);
     for (int64_t j = 0; i + j < count; j++)
-        chain[j] += vec16_load(x + (i + j) * 16);
+        chain[j] += vec16_load(x + (i + j) * stride);
     for (int half = 8; half > 0; half /= 2)
         for (int j = 0; j < half; j++)
             chain[j] += chain[j + half];
     vec16_store(out, chain[0]);
 }
 
-static void channels_reduce(int64_t op, const float *x, int64_t count, float *out)
+static void channels_reduce(int64_t op, const float *x, int64_t count, int64_t stride, float *out)
 {
     if (reduce_f32_kind(op) != LANES_ADD) {
-        reduce_f32_columns(op, x, count, 16, 16, out);
+        reduce_f32_columns(op, x, count, stride, 16, out);
         return;
     }
-    channels_add(x, count, out);
+    channels_add(x, count, stride, out);
     for (int c = 0; c < 16; c++)
         out[c] = reduce_f32_finish(op, out[c], 0, count);
+}
+
+/* The first `channels` of a block's sums at cell `cell` of `cells`. */
+static void channels_store(const rlx_reduce_c16_params_t *p, float *y, int64_t channels, int64_t cell, int64_t cells, const float *sum)
+{
+    if (p->out_c16)
+        for (int c = 0; c < 16; c++)
+            y[cell * 16 + c] = sum[c];
+    else
+        for (int c = 0; c < 16 && c < channels; c++)
+            y[c * cells + cell] = sum[c];
 }
 
 RLX_KERNEL_ENTRY(reduce_c16)
 {
     const rlx_reduce_c16_params_t *p = (const rlx_reduce_c16_params_t *)args->param;
-    const float *x = args->in[0].base;
-    float *y = args->out[0].base;
+    int64_t cells = p->outer * p->inner;
 
     for (int64_t t = tile_begin; t < tile_end; t++) {
-        int64_t n = t / p->blocks, first = t % p->blocks * 16, left = p->channels - first;
-        float sum[16];
-        channels_reduce(p->op, x + t * p->space * 16, p->space, sum);
-        if (p->out_c16)
-            for (int c = 0; c < 16; c++)
-                y[t * 16 + c] = sum[c];
-        else
-            for (int c = 0; c < 16 && c < left; c++)
-                y[n * p->channels + first + c] = sum[c];
+        int64_t first = t % p->blocks * 16, plane = p->out_c16 ? t * 16 : t / p->blocks * p->channels + first;
+        const float *x = (const float *)args->in[0].base + t * p->outer * p->count * p->inner * 16;
+        float *y = (float *)args->out[0].base + plane * cells, sum[16];
+
+        for (int64_t cell = 0; cell < cells; cell++) {
+            int64_t start = cell / p->inner * p->count * p->inner + cell % p->inner;
+
+            channels_reduce(p->op, x + start * 16, p->count, p->inner * 16, sum);
+            channels_store(p, y, p->channels - first, cell, cells, sum);
+        }
     }
 }

@@ -114,29 +114,30 @@ static void reductions_agree(void **state)
     }
 }
 
-/* Blocks of 16 channels over space: the bits of rows. */
+/* Blocks of 16 channels, reduced over all of space or the middle of it: the bits of the same reduction in row-major order. */
 static void blocked_reduction_has_the_bits_of_rows(void **state)
 {
     (void)state;
     for (int round = 0; round < 60; round++) {
-        int64_t batch = 1 + kernel_random(2), channels = 1 + kernel_random(40), space = 1 + kernel_random(200),
-                blocks = (channels + 15) / 16;
-        rlx_reduce_params_t plain = plain_params(round % 10, (shape_t){batch * channels, space, 1});
-        rlx_reduce_c16_params_t p = {
-            .op = round % 10, .channels = channels, .blocks = blocks, .space = space, .out_c16 = kernel_random(2)};
-        float *x = positive_floats(batch * channels * space), *xb = positive_floats(batch * blocks * space * 16);
-        float *want = kernel_floats(batch * channels), *got = kernel_floats(batch * blocks * 16);
+        int64_t batch = 1 + kernel_random(2), channels = 1 + kernel_random(40), count = 1 + kernel_random(100), blocks = (channels + 15) / 16;
+        int64_t outer = round % 3 ? 1 + kernel_random(6) : 1, inner = round % 2 ? 1 + kernel_random(9) : 1;
+        int64_t space = outer * count * inner, cells = outer * inner, planes = batch * channels;
+        rlx_reduce_params_t plain = plain_params(round % 10, (shape_t){planes * outer, count, inner});
+        rlx_reduce_c16_params_t p = {.op = round % 10, .channels = channels, .blocks = blocks, .outer = outer, .count = count, .inner = inner,
+                                     .out_c16 = kernel_random(2)};
+        float *x = positive_floats(planes * space), *xb = positive_floats(batch * blocks * space * 16);
+        float *want = kernel_floats(planes * cells), *got = kernel_floats(batch * blocks * cells * 16);
 
-        for (int64_t i = 0; i < batch * channels * space; i++) {
+        for (int64_t i = 0; i < planes * space; i++) {
             int64_t n = i / space / channels, c = i / space % channels;
             xb[((n * blocks + c / 16) * space + i % space) * 16 + c % 16] = x[i];
         }
-        run(0, RLX_K_reduce, x, want, &plain, (batch * channels + 2) / 3);
+        run(0, RLX_K_reduce, x, want, &plain, (planes * cells + 2) / 3);
         for (int b = 0; b < n_builds; b++) {
             run(b, RLX_K_reduce_c16, xb, got, &p, batch * blocks);
-            for (int64_t i = 0; i < batch * channels; i++) {
-                int64_t n = i / channels, c = i % channels;
-                assert_true(same_bits(&got[p.out_c16 ? n * blocks * 16 + c : i], &want[i], 1));
+            for (int64_t i = 0; i < planes * cells; i++) {
+                int64_t n = i / cells / channels, c = i / cells % channels, cell = i % cells;
+                assert_true(same_bits(&got[p.out_c16 ? ((n * blocks + c / 16) * cells + cell) * 16 + c % 16 : i], &want[i], 1));
             }
         }
         free(x);
