@@ -1,5 +1,5 @@
 /* Copies of bundle files. What is verified is the copy itself, before it takes its place: damage to either file is found, and the stamp left
- * for the copy speaks of bytes that this process has hashed. Blocks are shared with the original where the file system can (reflinks), so
+ * for the copy speaks of bytes that this process has hashed, or copied while a stamp vouched for them. Blocks are shared with the original where the file system can (reflinks), so
  * that a large copy costs neither time nor disk; never by hard links: a change of one file is not a change of the other. */
 #include <errno.h>
 #include <fcntl.h>
@@ -8,33 +8,75 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "bundle/format.h"
+
+#define PIECE ((size_t)2 << 20) /* a huge page */
+
+/* Whole pieces at multiples of PIECE: the copy lies in huge pages of the page cache, which splicing would cut into small ones. */
+static bool pieces_copy(int from, int to, void *piece)
+{
+    for (off_t at = 0;;) {
+        size_t filled = 0;
+        ssize_t n;
+
+        while (filled < PIECE && (n = pread(from, (char *)piece + filled, PIECE - filled, at + (off_t)filled)) != 0) {
+            if (n < 0 && errno != EINTR)
+                return false;
+            filled += n > 0 ? (size_t)n : 0;
+        }
+        if (filled > 0 && !rlx_fd_write(to, piece, filled))
+            return false;
+        if (filled < PIECE)
+            return true;
+        at += PIECE;
+    }
+}
 
 /* All of `from` into the empty `to`. False: errno says why. */
 static bool bytes_copy(int from, int to)
 {
-    struct stat info;
-    off_t at = 0;
+    void *piece;
+    bool copied;
 
     if (ioctl(to, FICLONE, from) == 0)
         return true;
-    if (fstat(from, &info) != 0)
-        return false;
-    while (at < info.st_size) {
-        ssize_t n = sendfile(to, from, &at, (size_t)(info.st_size - at));
+    piece = malloc(PIECE);
+    copied = piece != NULL && pieces_copy(from, to, piece);
+    free(piece);
+    return copied;
+}
 
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n == 0)
-            errno = EIO; /* cut meanwhile */
-        if (n <= 0)
-            return false;
+/* Does a stamp vouch for the open file? Then its bytes were hashed, by this user, and have not changed up to the moment of `out_seen`. */
+static bool source_vouched(int from, rlx_bundle_seen_t *out_seen, uint8_t out_digest[RLX_BUNDLE_DIGEST])
+{
+    rlx_bundle_header_t header;
+
+    if (!rlx_bundle_seen_look(from, out_seen) || !out_seen->owned || pread(from, &header, sizeof header, 0) != (ssize_t)sizeof header)
+        return false;
+    memcpy(out_digest, header.manifest_digest, RLX_BUNDLE_DIGEST);
+    return rlx_bundle_stamp_holds(out_seen, out_digest);
+}
+
+/* Opens the copy. It is hashed, unless a stamp vouched for the source, which is the same file with the same times after the copy as before. */
+static rlx_status_t copy_open(int from, const char *temporary, const rlx_bundle_seen_t *vouched, const uint8_t *digest, rlx_bundle_t **out_bundle,
+                              rlx_diag_t *diag)
+{
+    unsigned flags = RLX_BUNDLE_NO_STAMP | RLX_BUNDLE_SKIP_CODE;
+    rlx_bundle_t *bundle;
+
+    if (vouched != NULL && rlx_bundle_seen_same(from, vouched))
+        flags |= RLX_BUNDLE_VOUCHED;
+    RLX_TRY(rlx_bundle_open(temporary, flags, &bundle, diag));
+    if ((flags & RLX_BUNDLE_VOUCHED) != 0 && memcmp(rlx_bundle_manifest_digest(bundle), digest, RLX_BUNDLE_DIGEST) != 0) {
+        rlx_bundle_close(bundle);
+        return rlx_fail(diag, RLX_E_BUNDLE_DIGEST, "the copy is another bundle than the one that was looked at");
     }
-    return true;
+    *out_bundle = bundle;
+    return RLX_OK;
 }
 
 static rlx_status_t copy_make(int from, const char *temporary, int *out_fd, rlx_diag_t *diag)
@@ -62,12 +104,15 @@ static rlx_status_t copy_change(int fd, const char *temporary, rlx_bundle_change
 static rlx_status_t copy_place(int from, const char *temporary, const char *to, rlx_bundle_change_fn_t *change, void *context,
                                rlx_bundle_t **out_bundle, rlx_diag_t *diag)
 {
+    uint8_t digest[RLX_BUNDLE_DIGEST];
     rlx_bundle_t *bundle = NULL;
+    rlx_bundle_seen_t seen;
     int fd = -1;
+    bool vouched = change == NULL && source_vouched(from, &seen, digest); /* whoever signs hashes */
     rlx_status_t status = copy_make(from, temporary, &fd, diag);
 
     if (status == RLX_OK)
-        status = rlx_bundle_open(temporary, RLX_BUNDLE_NO_STAMP | RLX_BUNDLE_SKIP_CODE, &bundle, diag);
+        status = copy_open(from, temporary, vouched ? &seen : NULL, digest, &bundle, diag);
     if (status == RLX_OK && change != NULL)
         status = copy_change(fd, temporary, change, context, &bundle, diag);
     if (status == RLX_OK && rename(temporary, to) != 0)

@@ -86,6 +86,9 @@ void rlx_bundle_stamp_leave(int fd, const rlx_bundle_seen_t *seen, const uint8_t
 /* Leaves one for a file that this process has just written from what it hashed; waits for the clock to tick (some milliseconds). */
 void rlx_bundle_stamp_written(int fd, const uint8_t *manifest_digest);
 
+/* bundle/file_map.c: maps the file's first `bytes` read-only, so that the system can use huge pages. NULL: errno says why. */
+const void *rlx_bundle_file_map(int fd, size_t bytes);
+
 /* bundle/code.c: copies a code segment, `entry->bytes` at `entry->offset` of the open bundle, into a sealed memfd, maps it read and execute,
  * checks its digest there unless a stamp vouches for the copied bytes (`vouched`), checks the index. */
 typedef struct rlx_bundle_mapped_code {

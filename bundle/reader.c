@@ -278,7 +278,7 @@ static rlx_status_t segments_load(rlx_bundle_t *bundle, unsigned flags, rlx_diag
 
 static rlx_status_t bundle_load(rlx_bundle_t *bundle, const char *path, unsigned flags, rlx_diag_t *diag)
 {
-    void *map;
+    const void *map;
 
     RLX_TRY(file_open(bundle, path, diag));
     RLX_TRY(header_read(bundle, diag));
@@ -287,8 +287,8 @@ static rlx_status_t bundle_load(rlx_bundle_t *bundle, const char *path, unsigned
     RLX_TRY(segment_find(bundle, "ir", &bundle->ir, diag));
     RLX_TRY(segment_find(bundle, "program", &bundle->program_segment, diag));
     RLX_TRY(segment_find(bundle, "constants", &bundle->constants, diag));
-    map = mmap(NULL, bundle->map_bytes, PROT_READ, MAP_PRIVATE, bundle->fd, 0);
-    if (map == MAP_FAILED)
+    map = rlx_bundle_file_map(bundle->fd, bundle->map_bytes);
+    if (map == NULL)
         return rlx_fail(diag, RLX_E_FILE_OPEN, "cannot map bundle: %s", strerror(errno));
     bundle->map = map;
     RLX_TRY(gaps_check(bundle, diag));

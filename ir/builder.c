@@ -16,11 +16,36 @@ void rlx_builder_init(rlx_builder_t *builder, rlx_graph_t *graph, int level)
     *builder = (rlx_builder_t){.graph = graph, .level = level};
 }
 
+static const uint8_t released; /* what a constant's data points to when its bytes are gone: nothing may read it */
+
+static void made_release(rlx_value_t *value)
+{
+    if (value->data != &released)
+        free((void *)(uintptr_t)value->data);
+    value->data = &released;
+}
+
+void rlx_builder_const_release(rlx_builder_t *builder, const rlx_value_t *value)
+{
+    for (int i = 0; i < builder->n_made; ++i)
+        if (builder->made[i] == value)
+            made_release(builder->made[i]);
+}
+
+static void made_fini(rlx_builder_t *builder)
+{
+    for (int i = 0; i < builder->n_made; ++i) {
+        made_release(builder->made[i]);
+        builder->made[i]->data = NULL; /* the graph outlives its builder */
+    }
+    free(builder->made);
+}
+
 void rlx_builder_fini(rlx_builder_t *builder)
 {
     free(builder->steps);
     free(builder->root);
-    free(builder->made);
+    made_fini(builder);
     for (int i = 0; i < builder->n_bodies; ++i) {
         rlx_builder_fini(builder->bodies[i]);
         free(builder->bodies[i]);
@@ -142,9 +167,13 @@ rlx_value_t *rlx_builder_const(rlx_builder_t *builder, const char *name, rlx_dty
                                const void *data, int64_t bytes)
 {
     rlx_value_t *value = rlx_graph_value(builder->graph, name, dtype);
-    void *copy = rlx_graph_alloc(builder->graph, (size_t)bytes + 64);
+    void *copy = aligned_alloc(64, ((size_t)bytes + 127) / 64 * 64);
 
+    RLX_ASSERT(copy != NULL);
     memcpy(copy, data, (size_t)bytes);
+    memset((char *)copy + bytes, 0, ((size_t)bytes + 127) / 64 * 64 - (size_t)bytes);
+    builder->made = grow(builder->made, &builder->cap_made, builder->n_made + 1, sizeof *builder->made);
+    builder->made[builder->n_made++] = value;
     value->rank = rank;
     for (int i = 0; i < rank; ++i)
         value->dims[i] = rlx_expr_const(builder->graph->exprs, dims[i]);

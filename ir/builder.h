@@ -31,7 +31,7 @@ struct rlx_builder {
     int n_steps, cap_steps;
     const rlx_value_t **root; /* by value id; NULL: itself */
     int cap_root;
-    const rlx_value_t **made; /* constants made while lowering */
+    rlx_value_t **made;       /* constants made while lowering: their data is owned here */
     int n_made, cap_made;
     rlx_builder_t **bodies;   /* of the graphs that calls run; owned */
     int n_bodies, cap_bodies;
@@ -47,6 +47,8 @@ rlx_status_t rlx_builder_lower_graph(rlx_builder_t *builder, rlx_diag_t *diag);
 /* Lowers a body with a builder of its own; `out_index` is what a call's parameter says. */
 rlx_status_t rlx_builder_body(rlx_builder_t *builder, rlx_graph_t *body, int *out_index, rlx_diag_t *diag);
 const rlx_value_t *rlx_builder_root(const rlx_builder_t *builder, const rlx_value_t *value);
+/* Gives back the bytes of a constant that was made while lowering: they were emitted. Others stay. */
+void rlx_builder_const_release(rlx_builder_t *builder, const rlx_value_t *value);
 /* Physical bytes of a value, padding of its layout included. */
 rlx_expr_t rlx_value_bytes(const rlx_graph_t *graph, const rlx_value_t *value);
 
@@ -60,13 +62,14 @@ rlx_status_t rlx_memory_plan(const rlx_builder_t *builder, rlx_expr_t *out_offse
 /* ir/batch_storage.c: batch_symbol of every storage (bundle/program.h), by value id; malloc'd, owned by the caller. */
 uint32_t *rlx_batch_storage(const rlx_builder_t *builder);
 
-/* ir/emit.c: the program blob and the constants. Both malloc'd, owned by the caller. */
+/* ir/emit.c: the program blob and the constants. Both malloc'd, owned by the caller. Constants made while lowering are given back as they
+ * are placed, so that large ones lie in memory twice one at a time. */
 typedef struct rlx_emitted {
     void *program;
     size_t program_bytes;
     void *constants;
     size_t constants_bytes;
 } rlx_emitted_t;
-rlx_status_t rlx_emit_program(const rlx_builder_t *builder, rlx_emitted_t *out_emitted, rlx_diag_t *diag);
+rlx_status_t rlx_emit_program(rlx_builder_t *builder, rlx_emitted_t *out_emitted, rlx_diag_t *diag);
 
 #endif

@@ -27,7 +27,7 @@ typedef struct constants {
 } constants_t;
 
 typedef struct emitter {
-    const rlx_builder_t *builder;
+    rlx_builder_t *builder;
     rlx_graph_t *graph;
     rlx_expr_t *offsets;   /* by graph value id */
     uint32_t *batch;       /* by graph value id: rlx_batch_storage */
@@ -95,6 +95,7 @@ static void value_fill(emitter_t *em, const rlx_value_t *value)
     }
     if (out->kind == RLX_VALUE_CONST) {
         out->offset.value = place_constant(em->constants, value, &hash);
+        rlx_builder_const_release(em->builder, value);
         out->digest[0] = hash.low64;
         out->digest[1] = hash.high64;
     }
@@ -352,16 +353,16 @@ static void emitter_fini(emitter_t *em)
     free(em->code.slot_of);
 }
 
-static rlx_status_t emit_graph(const rlx_builder_t *builder, constants_t *constants, rlx_bytes_t *out_blob, rlx_diag_t *diag);
+static rlx_status_t emit_graph(rlx_builder_t *builder, constants_t *constants, rlx_bytes_t *out_blob, rlx_diag_t *diag);
 
-static rlx_status_t emit_bodies(const rlx_builder_t *builder, constants_t *constants, rlx_bytes_t *bodies, rlx_diag_t *diag)
+static rlx_status_t emit_bodies(rlx_builder_t *builder, constants_t *constants, rlx_bytes_t *bodies, rlx_diag_t *diag)
 {
     for (int i = 0; i < builder->n_bodies; ++i)
         RLX_TRY(emit_graph(builder->bodies[i], constants, &bodies[i], diag));
     return RLX_OK;
 }
 
-static rlx_status_t emit_graph(const rlx_builder_t *builder, constants_t *constants, rlx_bytes_t *out_blob, rlx_diag_t *diag)
+static rlx_status_t emit_graph(rlx_builder_t *builder, constants_t *constants, rlx_bytes_t *out_blob, rlx_diag_t *diag)
 {
     emitter_t em = {.builder = builder, .graph = builder->graph, .constants = constants};
     rlx_bytes_t *bodies = calloc((size_t)builder->n_bodies + 1, sizeof *bodies);
@@ -387,7 +388,7 @@ static rlx_status_t emit_graph(const rlx_builder_t *builder, constants_t *consta
     return status;
 }
 
-rlx_status_t rlx_emit_program(const rlx_builder_t *builder, rlx_emitted_t *out_emitted, rlx_diag_t *diag)
+rlx_status_t rlx_emit_program(rlx_builder_t *builder, rlx_emitted_t *out_emitted, rlx_diag_t *diag)
 {
     constants_t constants = {0};
     rlx_bytes_t blob = {0};
