@@ -10,6 +10,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/block.h"
+
 #define FILE_WRITE_MAX ((size_t)1 << 30) /* one write call */
 #define FILE_RUNS_MAX 64                  /* parts in one call */
 
@@ -60,7 +62,7 @@ static rlx_status_t file_drain(int fd, const char *path, size_t capacity, size_t
 
         if (grown == NULL || used + 1 >= capacity) {
             capacity += used;
-            grown = realloc(*data, capacity);
+            grown = *data == NULL ? rlx_block_alloc(capacity) : realloc(*data, capacity);
         }
         if (grown == NULL)
             return rlx_fail(diag, RLX_E_NO_MEMORY, "cannot allocate %zu bytes to read %s", capacity, path);

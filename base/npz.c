@@ -1,6 +1,6 @@
 /* Named arrays from and to zip archives.
  *
- * Memory: each array is one block of its own: the array's bytes moved to a 64-byte aligned start. What a hostile archive can make us
+ * Memory: each array is one block of its own: the .npy, its array moved to the start unless it is aligned where it stands. What a hostile archive can make us
  * allocate is bounded by RLX_NPZ_BYTES_MAX and by its own size times deflate's best ratio. */
 #include "base/npz.h"
 
@@ -8,20 +8,18 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/block.h"
 #include "base/file.h"
 #include "base/npy.h"
 #include "base/zip.h"
 
-static void *aligned_block(size_t bytes)
-{
-    return aligned_alloc(64, (bytes + 64) / 64 * 64);
-}
+#define ALIGN 64
 
 void rlx_npz_fini(rlx_npz_t *npz)
 {
     for (int i = 0; i < npz->n_arrays; i++) {
         free((char *)npz->arrays[i].name);
-        free(npz->arrays[i].tensor.data);
+        free(npz->arrays[i].block);
     }
     free(npz->arrays);
     *npz = (rlx_npz_t){0};
@@ -52,8 +50,9 @@ static rlx_status_t npz_append(rlx_npz_t *npz, const char *name, size_t name_byt
         free(take_block);
         return status;
     }
-    memmove(take_block, array.tensor.data, data_bytes);
-    array.tensor.data = take_block;
+    if ((uintptr_t)array.tensor.data % ALIGN != 0) /* NumPy pads headers to it */
+        array.tensor.data = memmove(take_block, array.tensor.data, data_bytes);
+    array.block = take_block;
     array.name = copy;
     npz->arrays[npz->n_arrays++] = array;
     return RLX_OK;
@@ -72,7 +71,7 @@ static rlx_status_t npz_member_read(rlx_npz_t *npz, const rlx_zip_member_t *memb
     if (member->bytes > *budget)
         return rlx_fail(diag, RLX_E_NPZ, "the archive's arrays take more than %zu bytes together", RLX_NPZ_BYTES_MAX);
     *budget -= member->bytes;
-    block = aligned_block(member->bytes);
+    block = rlx_block_alloc(member->bytes);
     if (block == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "cannot allocate %zu bytes for array '%.*s'", member->bytes, (int)name_bytes, member->name);
     status = rlx_zip_unpack(member, block, diag);
@@ -109,7 +108,7 @@ static rlx_status_t npz_archive_parse(const void *data, size_t bytes, rlx_npz_t 
 
 static rlx_status_t npy_file_parse(const void *data, size_t bytes, rlx_npz_t *npz, rlx_diag_t *diag)
 {
-    void *block = aligned_block(bytes);
+    void *block = rlx_block_alloc(bytes);
 
     npz->arrays = calloc(1, sizeof *npz->arrays);
     if (block == NULL || npz->arrays == NULL) {

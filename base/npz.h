@@ -15,7 +15,8 @@
 
 typedef struct rlx_npz_array {
     const char *name;
-    rlx_tensor_t tensor; /* data: 64-byte aligned, owned by the rlx_npz_t; never NULL */
+    rlx_tensor_t tensor; /* data: 64-byte aligned, inside `block`; never NULL */
+    void *block;         /* owned by the rlx_npz_t that was read; not looked at when writing */
 } rlx_npz_array_t;
 
 typedef struct rlx_npz {

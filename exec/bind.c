@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/block.h"
 #include "exec/rows.h"
 
 #define ALIGN 64
@@ -137,7 +138,7 @@ static rlx_status_t output_alloc(rlx_run_state_t *run, uint32_t id, uint64_t ind
         RLX_TRY(rlx_arena_get(run->pool, (size_t)align_up(bytes) + ALIGN, &run->out_memory[index], run->diag));
         data = run->out_memory[index].data;
     } else {
-        data = aligned_alloc(ALIGN, (size_t)align_up(bytes > 0 ? bytes : 1));
+        data = rlx_block_alloc((size_t)align_up(bytes > 0 ? bytes : 1));
     }
     if (data == NULL)
         return rlx_fail(run->diag, RLX_E_NO_MEMORY, "no memory for output '%s' of %" PRId64 " bytes", rlx_model_value_name(run->model, id),
