@@ -13,7 +13,8 @@
 #include "base/block.h"
 
 #define FILE_WRITE_MAX ((size_t)1 << 30) /* one write call */
-#define FILE_RUNS_MAX 64                  /* parts in one call */
+#define FILE_PIECE ((size_t)2 << 20)     /* of a copy: a huge page */
+#define FILE_RUNS_MAX 64                 /* parts in one call */
 
 static const uint64_t file_empty;
 
@@ -124,6 +125,34 @@ bool rlx_fd_write(int fd, const void *data, size_t bytes)
         bytes -= (size_t)n;
     }
     return true;
+}
+
+/* Up to FILE_PIECE bytes; fewer at the file's end only. -1: errno says why. */
+static ssize_t piece_read(int fd, char *piece, off_t at)
+{
+    size_t filled = 0;
+    ssize_t n;
+
+    while (filled < FILE_PIECE && (n = pread(fd, piece + filled, FILE_PIECE - filled, at + (off_t)filled)) != 0) {
+        if (n < 0 && errno != EINTR)
+            return -1;
+        filled += n > 0 ? (size_t)n : 0;
+    }
+    return (ssize_t)filled;
+}
+
+bool rlx_fd_copy(int from, int to)
+{
+    char *piece = malloc(FILE_PIECE);
+    ssize_t n = piece != NULL ? (ssize_t)FILE_PIECE : -1;
+
+    for (off_t at = 0; n == (ssize_t)FILE_PIECE; at += n) {
+        n = piece_read(from, piece, at);
+        if (n > 0 && !rlx_fd_write(to, piece, (size_t)n))
+            n = -1;
+    }
+    free(piece);
+    return n >= 0;
 }
 
 /* Many parts by one call: the system then takes whole huge pages of the file at once, wherever parts meet, and keeps it so in its cache. */

@@ -34,5 +34,8 @@ rlx_status_t rlx_file_write_open(const char *path, const rlx_bytes_t *parts, int
 
 /* All of it, however often `fd` takes less or is interrupted. False: errno says why. */
 bool rlx_fd_write(int fd, const void *data, size_t bytes);
+/* All of the file `from`, from its start, to `to`, an empty file at its start: in whole huge pages, so that the copy lies in such in the page
+ * cache, as splicing's would not. False: errno says why. */
+bool rlx_fd_copy(int from, int to);
 
 #endif

@@ -108,6 +108,8 @@ const rlx_bundle_signature_t *rlx_bundle_signatures(const rlx_bundle_t *bundle, 
 /* Of the source, as they were when it was compiled; not verified (rlx_source_signature_fits). */
 const rlx_bundle_signature_t *rlx_bundle_source_signatures(const rlx_bundle_t *bundle, int *out_count);
 bool rlx_bundle_stamped(const rlx_bundle_t *bundle);                   /* constants were not hashed: a stamp vouched for them */
+/* How much of the mapped file is read through huge pages: grows as weights are used. For reports; reads /proc. */
+size_t rlx_bundle_huge_bytes(const rlx_bundle_t *bundle);
 /* The code image chosen for this machine, mapped read and execute; NULL with RLX_BUNDLE_SKIP_CODE. `data` is its first byte. */
 const rlx_bundle_image_t *rlx_bundle_code(const rlx_bundle_t *bundle);
 

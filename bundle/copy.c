@@ -1,6 +1,7 @@
 /* Copies of bundle files. What is verified is the copy itself, before it takes its place: damage to either file is found, and the stamp left
- * for the copy speaks of bytes that this process has hashed, or copied while a stamp vouched for them. Blocks are shared with the original where the file system can (reflinks), so
- * that a large copy costs neither time nor disk; never by hard links: a change of one file is not a change of the other. */
+ * for the copy speaks of bytes that this process has hashed, or copied while a stamp vouched for them. Blocks are shared with the original
+ * where the file system can (reflinks), so that a large copy costs neither time nor disk; never by hard links: a change of one file is not a
+ * change of the other. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -14,41 +15,8 @@
 #include "base/file.h"
 #include "bundle/format.h"
 
-#define PIECE ((size_t)2 << 20) /* a huge page */
-
-/* Whole pieces at multiples of PIECE: the copy lies in huge pages of the page cache, which splicing would cut into small ones. */
-static bool pieces_copy(int from, int to, void *piece)
-{
-    for (off_t at = 0;;) {
-        size_t filled = 0;
-        ssize_t n;
-
-        while (filled < PIECE && (n = pread(from, (char *)piece + filled, PIECE - filled, at + (off_t)filled)) != 0) {
-            if (n < 0 && errno != EINTR)
-                return false;
-            filled += n > 0 ? (size_t)n : 0;
-        }
-        if (filled > 0 && !rlx_fd_write(to, piece, filled))
-            return false;
-        if (filled < PIECE)
-            return true;
-        at += PIECE;
-    }
-}
-
 /* All of `from` into the empty `to`. False: errno says why. */
-static bool bytes_copy(int from, int to)
-{
-    void *piece;
-    bool copied;
-
-    if (ioctl(to, FICLONE, from) == 0)
-        return true;
-    piece = malloc(PIECE);
-    copied = piece != NULL && pieces_copy(from, to, piece);
-    free(piece);
-    return copied;
-}
+static bool bytes_copy(int from, int to) { return ioctl(to, FICLONE, from) == 0 || rlx_fd_copy(from, to); }
 
 /* Does a stamp vouch for the open file? Then its bytes were hashed, by this user, and have not changed up to the moment of `out_seen`. */
 static bool source_vouched(int from, rlx_bundle_seen_t *out_seen, uint8_t out_digest[RLX_BUNDLE_DIGEST])

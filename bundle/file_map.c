@@ -4,7 +4,6 @@
  * is, where the advice is taken. Anything else (an older kernel, another file system, tmpfs) is mapped in small pages, with the same bytes. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "bundle/format.h"
@@ -40,4 +39,31 @@ const void *rlx_bundle_file_map(int fd, size_t bytes)
     if (address != NULL)
         (void)madvise(map, bytes, MADV_HUGEPAGE); /* advice only */
     return map;
+}
+
+/* "7f10c9200000-7f10cb557000 r--p ...": does a mapping that begins in the range begin here? */
+static bool mapping_begins(const char *line, uintptr_t begin, uintptr_t end, bool *out_inside)
+{
+    uintmax_t from, to;
+
+    if (sscanf(line, "%jx-%jx ", &from, &to) != 2)
+        return false;
+    *out_inside = from >= begin && from < end;
+    return true;
+}
+
+size_t rlx_bundle_file_huge(const void *map, size_t bytes)
+{
+    FILE *smaps = fopen("/proc/self/smaps", "re");
+    uintptr_t begin = (uintptr_t)map;
+    bool inside = false;
+    char line[512];
+    size_t total = 0, kib;
+
+    while (smaps != NULL && fgets(line, sizeof line, smaps) != NULL)
+        if (!mapping_begins(line, begin, begin + bytes, &inside) && inside && sscanf(line, "FilePmdMapped: %zu kB", &kib) == 1)
+            total += kib << 10;
+    if (smaps != NULL)
+        fclose(smaps);
+    return total;
 }

@@ -88,6 +88,8 @@ void rlx_bundle_stamp_written(int fd, const uint8_t *manifest_digest);
 
 /* bundle/file_map.c: maps the file's first `bytes` read-only, so that the system can use huge pages. NULL: errno says why. */
 const void *rlx_bundle_file_map(int fd, size_t bytes);
+/* How many bytes of the mapping this process reads through huge pages; 0 where the system does not tell. Takes a millisecond. */
+size_t rlx_bundle_file_huge(const void *map, size_t bytes);
 
 /* bundle/code.c: copies a code segment, `entry->bytes` at `entry->offset` of the open bundle, into a sealed memfd, maps it read and execute,
  * checks its digest there unless a stamp vouches for the copied bytes (`vouched`), checks the index. */

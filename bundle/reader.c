@@ -334,6 +334,7 @@ const rlx_program_header_t *rlx_bundle_program(const rlx_bundle_t *bundle) { ret
 const uint8_t *rlx_bundle_source_digest(const rlx_bundle_t *bundle) { return bundle->manifest.source_digest; }
 const uint8_t *rlx_bundle_manifest_digest(const rlx_bundle_t *bundle) { return bundle->header.manifest_digest; }
 bool rlx_bundle_stamped(const rlx_bundle_t *bundle) { return bundle->stamped; }
+size_t rlx_bundle_huge_bytes(const rlx_bundle_t *bundle) { return rlx_bundle_file_huge(bundle->map, bundle->map_bytes); }
 const rlx_bundle_image_t *rlx_bundle_code(const rlx_bundle_t *bundle) { return bundle->has_code ? &bundle->code.image : NULL; }
 
 const uint8_t *rlx_bundle_file_digest(const rlx_bundle_t *bundle) { return bundle->file_digest; }

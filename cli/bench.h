@@ -30,6 +30,7 @@ typedef struct rlx_bench {
     int n_steps, n_kernels;
     double flops;
     int64_t arena_bytes;
+    size_t constants_bytes, huge_bytes; /* of the bundle: mapped in huge pages after the runs */
 } rlx_bench_t;
 
 double rlx_bench_percentile(const rlx_bench_t *bench, double percent); /* ns */

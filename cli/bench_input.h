@@ -2,6 +2,7 @@
 #ifndef RLX_CLI_BENCH_INPUT_H
 #define RLX_CLI_BENCH_INPUT_H
 
+#include "cli/bench_tensor.h"
 #include "cli/cli.h"
 #include "cli/session.h"
 
@@ -9,8 +10,6 @@
  * given are 1, or the symbol's minimum where that is larger. */
 rlx_status_t rlx_bench_inputs_make(const rlx_session_t *session, const rlx_compile_options_t *options, rlx_io_t **out_inputs,
                                    rlx_diag_t *diag);
-/* Fills one tensor's `count` elements; `*state` is the seed, and goes on from tensor to tensor. */
-void rlx_bench_tensor_fill(const rlx_tensor_t *tensor, int64_t count, uint64_t *state);
 void rlx_bench_inputs_free(const rlx_session_t *session, rlx_io_t *inputs);
 
 #endif

@@ -20,6 +20,7 @@ typedef struct rlx_verb {
     const char *summary;      /* one line of `rlx help` */
     const char *help;         /* what `rlx help VERB` prints */
     rlx_status_t (*run)(int argc, char **argv, rlx_diag_t *diag); /* argv[0] is the verb */
+    const char *(*program)(int argc, char **argv);                /* or NULL: the program beside this one that these words are for, or NULL */
 } rlx_verb_t;
 
 /* One per file cli/verb_<name>.c. */
@@ -49,5 +50,6 @@ bool rlx_cli_ends_with(const char *path, const char *end);
 rlx_status_t rlx_cli_folder_make(const char *path, rlx_diag_t *diag);
 
 const char *rlx_cli_version(void);
+const char *rlx_cli_commit(void);
 
 #endif

@@ -5,9 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
-#include "cli/report.h"
-#include "cli/version.h"
+#include "cli/program.h"
 
 static const rlx_verb_t *const verbs[] = {
     &rlx_verb_init,  &rlx_verb_compile, &rlx_verb_run,    &rlx_verb_infer, &rlx_verb_bench,   &rlx_verb_profile,
@@ -28,8 +26,6 @@ static const char overview[] =
     "  rlx run --model model.rlxb --port 8080              serves it (Open Inference Protocol, gRPC and REST)\n"
     "\n"
     "Verbs:\n";
-
-const char *rlx_cli_version(void) { return RLX_VERSION; }
 
 static const rlx_verb_t *verb_find(const char *name)
 {
@@ -81,40 +77,6 @@ static int help_run(const char *name)
     return RLX_EXIT_DONE;
 }
 
-static bool asks_help(int argc, char **argv)
-{
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-            return true;
-    return false;
-}
-
-static int verb_run(const rlx_verb_t *verb, int argc, char **argv)
-{
-    rlx_diag_list_t list;
-    rlx_diag_t diag = {.list = &list};
-    rlx_cli_report_t report = {.format = rlx_diag_format_for(stderr)};
-    rlx_status_t status;
-
-    if (asks_help(argc, argv))
-        return help_run(verb->name);
-    rlx_diag_list_init(&list, 0);
-    status = rlx_cli_report_options(&argc, argv, &report, &diag);
-    rlx_diag_list_init(&list, report.errors_max);
-    if (status == RLX_OK)
-        status = verb->run(argc, argv, &diag);
-    rlx_cli_progress(NULL, NULL);
-    if (status != RLX_OK && diag.code == RLX_E_NONE)
-        rlx_fail(&diag, RLX_E_INTERNAL, "failed with status %s and no diagnosis", rlx_status_name(status));
-    if (status == RLX_OK && fflush(stdout) != 0)
-        status = rlx_fail(&diag, RLX_E_FILE_WRITE, "cannot write to standard output");
-    rlx_cli_report(&list, status == RLX_OK ? NULL : &diag, report.format);
-    rlx_diag_list_fini(&list);
-    if (status == RLX_OK)
-        return RLX_EXIT_DONE;
-    return diag.code == RLX_E_USAGE ? RLX_EXIT_USAGE : RLX_EXIT_REFUSED;
-}
-
 /* The verb that this program's name stands for, or NULL. */
 static const char *program_verb(const char *program)
 {
@@ -152,13 +114,13 @@ int main(int argc, char **argv)
 
     cache_choose();
     if (named != NULL)
-        return verb_find(named) != NULL ? verb_run(verb_find(named), argc, argv) : verb_refuse(named);
+        return verb_find(named) != NULL ? rlx_cli_verb_run(verb_find(named), argc, argv) : verb_refuse(named);
     if (argc < 2) {
         overview_print(stderr);
         return RLX_EXIT_USAGE;
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
-        printf("rlx %s (commit: %s)\n", RLX_VERSION, RLX_COMMIT);
+        printf("rlx %s (commit: %s)\n", rlx_cli_version(), rlx_cli_commit());
         return RLX_EXIT_DONE;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
@@ -166,5 +128,5 @@ int main(int argc, char **argv)
     verb = verb_find(argv[1]);
     if (verb == NULL)
         return verb_refuse(argv[1]);
-    return verb_run(verb, argc - 1, argv + 1);
+    return rlx_cli_verb_run(verb, argc - 1, argv + 1);
 }

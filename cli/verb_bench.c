@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "cli/bench.h"
 #include "cli/bench_input.h"
-#include "cli/bench_url.h"
 #include "cli/cli.h"
 #include "cli/profiling.h"
 #include "kernels/reference.h"
@@ -165,6 +164,8 @@ static void steps_fill(const bench_loop_t *loop, rlx_bench_t *bench)
         bench->steps[i] = row;
     }
     bench->arena_bytes = rlx_plan_arena_bytes(loop->plan);
+    (void)rlx_bundle_constants(loop->session->bundle, &bench->constants_bytes);
+    bench->huge_bytes = rlx_bundle_huge_bytes(loop->session->bundle);
     rlx_bench_sum(bench);
 }
 
@@ -244,14 +245,28 @@ static rlx_status_t bench_made_up(rlx_session_t *session, const bench_request_t 
     return status;
 }
 
+static bool word_is(const char *word, const char *option)
+{
+    size_t n = strlen(option);
+
+    return strncmp(word, option, n) == 0 && (word[n] == '\0' || word[n] == '=');
+}
+
+/* Loads on servers have a program of their own. */
+static const char *load_program(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (word_is(argv[i], "--url") || word_is(argv[i], "--config"))
+            return "rlx-load";
+    return NULL;
+}
+
 static rlx_status_t bench_run(int argc, char **argv, rlx_diag_t *diag)
 {
     bench_request_t request;
     rlx_session_t session;
     rlx_status_t status;
 
-    if (rlx_bench_url_asked(argc, argv))
-        return rlx_bench_url(argc, argv, diag);
     RLX_TRY(request_parse(argc, argv, &request, diag));
     RLX_TRY(rlx_session_open(request.bundle, &request.session, &session, diag));
     status = request.input != NULL ? bench_file(&session, &request, diag) : bench_made_up(&session, &request, diag);
@@ -294,4 +309,5 @@ const rlx_verb_t rlx_verb_bench = {
             "  --pid PID           also tells the CPU time of that process per request\n"
             "  --model-version V, --input, --shape, --duration, --warmup, --json (- for standard output) as above\n",
     .run = bench_run,
+    .program = load_program,
 };

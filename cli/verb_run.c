@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "cli/compile_job.h"
+#include "cli/program.h"
 
 #define MODELS_MAX 256
 
@@ -109,25 +110,6 @@ static rlx_status_t words_take(int argc, char **argv, run_words_t *run, rlx_diag
     return rlx_compile_job_complete(&run->job, diag);
 }
 
-/* rlxd beside this program; in a build folder it lies in its own. */
-static rlx_status_t rlxd_find(char *out_path, size_t bytes, rlx_diag_t *diag)
-{
-    static const char *const places[] = {"rlxd", "../daemon/rlxd"};
-    char self[2048];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    char *slash;
-
-    self[n > 0 ? n : 0] = '\0';
-    slash = strrchr(self, '/');
-    for (size_t i = 0; slash != NULL && i < sizeof places / sizeof *places; i++) {
-        snprintf(out_path, bytes, "%.*s/%s", (int)(slash - self), self, places[i]);
-        if (access(out_path, X_OK) == 0)
-            return RLX_OK;
-    }
-    rlx_fail(diag, RLX_E_FILE_OPEN, "run: there is no rlxd beside %s", self[0] != '\0' ? self : "this program");
-    return rlx_diag_hint(diag, "Install rlxd into the same folder.");
-}
-
 static rlx_status_t run_run(int argc, char **argv, rlx_diag_t *diag)
 {
     run_words_t run = {0};
@@ -141,7 +123,7 @@ static rlx_status_t run_run(int argc, char **argv, rlx_diag_t *diag)
     run.words[run.n_words++] = "rlxd";
     status = words_take(argc, argv, &run, diag);
     if (status == RLX_OK)
-        status = rlxd_find(path, sizeof path, diag);
+        status = rlx_cli_program_find("run", "rlxd", "../daemon/rlxd", path, sizeof path, diag);
     for (int i = 0; status == RLX_OK && i < run.n_models; i++)
         status = model_word(&run, run.models[i], &run.words[run.n_words++], diag);
     rlx_cli_progress(NULL, NULL);

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cli/bench_input.h"
+#include "cli/bench_tensor.h"
 #include "rpc/message/datatype.h"
 #include "rpc/local/handover.h"
 

@@ -19,7 +19,6 @@
 #define SETTLED_COARSE_NS (2 * NS_PER_S)     /* file systems that count seconds */
 #define SETTLED_FINE_NS (NS_PER_S / 10)      /* those that count the clock's ticks */
 #define HEX (2 * RLX_BUNDLE_DIGEST)
-#define COPY_CHUNK ((size_t)1 << 20)
 
 struct rlx_store {
     int folder;
@@ -157,21 +156,11 @@ static rlx_status_t copy_open(const rlx_store_t *store, const char *hex, rlx_bun
 
 static rlx_status_t bytes_copy(int from, int to, const char *path, rlx_diag_t *diag)
 {
-    char *chunk = malloc(COPY_CHUNK);
-    ssize_t n = 0;
-    rlx_status_t status = RLX_OK;
-
-    if (chunk == NULL)
-        return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory to copy a bundle");
-    while (status == RLX_OK && ((n = read(from, chunk, COPY_CHUNK)) > 0 || (n < 0 && errno == EINTR)))
-        if (n > 0 && !rlx_fd_write(to, chunk, (size_t)n))
-            status = rlx_fail(diag, RLX_E_FILE_WRITE, "cannot copy '%s' into the store: %s", path, strerror(errno));
-    if (status == RLX_OK && n < 0)
-        status = rlx_fail(diag, RLX_E_FILE_OPEN, "cannot read '%s': %s", path, strerror(errno));
-    if (status == RLX_OK && (fchmod(to, 0444) != 0 || fsync(to) != 0))
-        status = rlx_fail(diag, RLX_E_FILE_WRITE, "cannot write to the store: %s", strerror(errno));
-    free(chunk);
-    return status;
+    if (!rlx_fd_copy(from, to))
+        return rlx_fail(diag, RLX_E_FILE_WRITE, "cannot copy '%s' into the store: %s", path, strerror(errno));
+    if (fchmod(to, 0444) != 0 || fsync(to) != 0)
+        return rlx_fail(diag, RLX_E_FILE_WRITE, "cannot write to the store: %s", strerror(errno));
+    return RLX_OK;
 }
 
 /* Gives the nameless copy its name and stamp. A copy that is there but does not hold is replaced. */

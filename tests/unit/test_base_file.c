@@ -1,6 +1,7 @@
 /* Files: what is written is what is read, replacing is whole or not at all, failures name the path. */
 #include "base/file.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "tests/unit/check.h"
@@ -78,6 +79,64 @@ static void test_large_read_grows(void **state)
     unlink(path);
 }
 
+/* More parts than one system call takes, of odd sizes, empty ones among them. */
+static void test_many_parts_are_written_in_order(void **state)
+{
+    enum { PARTS = 1500 };
+    static rlx_bytes_t parts[PARTS];
+    static char text[PARTS * 8];
+    size_t total = 0, bytes;
+    char path[256];
+    void *data;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (char)(i * 31 + (i >> 8));
+    for (int i = 0; i < PARTS; i++) {
+        parts[i] = (rlx_bytes_t){i % 7 == 3 ? NULL : text + total, i % 7 == 3 ? 0 : (size_t)i % 8};
+        total += parts[i].bytes;
+    }
+    snprintf(path, sizeof path, "%s", scratch_path("parts"));
+    assert_int_equal(rlx_file_write_parts(path, parts, PARTS, NULL), RLX_OK);
+    assert_int_equal(rlx_file_read(path, sizeof text, &data, &bytes, NULL), RLX_OK);
+    assert_int_equal(bytes, total);
+    assert_memory_equal(data, text, total);
+    free(data);
+    unlink(path);
+}
+
+/* Around the sizes at which a copy goes on with its next piece. */
+static void test_a_copy_is_the_whole_file(void **state)
+{
+    static const size_t sizes[] = {0, 1, (2 << 20) - 1, 2 << 20, (2 << 20) + 1, 5 << 20};
+    char *written = malloc(5 << 20), path[256];
+
+    (void)state;
+    for (int i = 0; i < 5 << 20; i++)
+        written[i] = (char)(i * 7 + (i >> 16));
+    snprintf(path, sizeof path, "%s", scratch_path("whole"));
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char copy[300];
+        rlx_bytes_t map;
+        int from, to;
+
+        snprintf(copy, sizeof copy, "%s.copy", path);
+        assert_int_equal(rlx_file_write(path, written, sizes[i], NULL), RLX_OK);
+        from = open(path, O_RDONLY);
+        to = open(copy, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        assert_true(rlx_fd_copy(from, to));
+        close(from);
+        close(to);
+        assert_int_equal(rlx_file_map(copy, &map, NULL), RLX_OK);
+        assert_int_equal(map.bytes, sizes[i]);
+        assert_memory_equal(map.data, written, sizes[i]);
+        rlx_file_unmap(&map);
+        unlink(copy);
+    }
+    unlink(path);
+    free(written);
+}
+
 static void test_refusals_name_the_path(void **state)
 {
     void *data;
@@ -107,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_write_then_read_and_map), cmocka_unit_test(test_replacing_leaves_the_old_mapping_alone),
         cmocka_unit_test(test_empty_file_maps),         cmocka_unit_test(test_large_read_grows),
+        cmocka_unit_test(test_many_parts_are_written_in_order), cmocka_unit_test(test_a_copy_is_the_whole_file),
         cmocka_unit_test(test_refusals_name_the_path),  cmocka_unit_test(test_special_files_are_written_in_place),
     };
 

@@ -1,6 +1,6 @@
 /* A server of our own for the time of a benchmark: `rlx bench --config C --model M`. */
-#ifndef RLX_CLI_BENCH_SERVER_H
-#define RLX_CLI_BENCH_SERVER_H
+#ifndef RLX_CLI_LOAD_BENCH_SERVER_H
+#define RLX_CLI_LOAD_BENCH_SERVER_H
 
 #include <sys/types.h>
 

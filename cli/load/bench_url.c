@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/bench_server.h"
-#include "cli/bench_url.h"
+#include "cli/load/bench_server.h"
+#include "cli/load/bench_url.h"
 #include "cli/load/load.h"
 
 #define OPEN_LOOP_CONCURRENCY 1024 /* in flight at most, unless told */
@@ -140,21 +140,6 @@ static rlx_status_t request_parse(int argc, char **argv, url_request_t *request,
     if (optind < argc)
         return rlx_fail(diag, RLX_E_USAGE, "bench --url: unexpected argument '%s'", argv[optind]);
     return request_check(request, diag);
-}
-
-static bool word_is(const char *word, const char *option)
-{
-    size_t n = strlen(option);
-
-    return strncmp(word, option, n) == 0 && (word[n] == '\0' || word[n] == '=');
-}
-
-bool rlx_bench_url_asked(int argc, char **argv)
-{
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (word_is(argv[i], "--url") || word_is(argv[i], "--config"))
-            return true;
-    return false;
 }
 
 static rlx_status_t load_and_report(const url_request_t *request, rlx_diag_t *diag)

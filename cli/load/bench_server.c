@@ -1,6 +1,6 @@
-/* The server is this program itself as `rlx run`, which compiles the model if need be and becomes rlxd. Its messages go to our standard
+/* The server is `rlx run` of the rlx beside this program, which compiles the model if need be and becomes rlxd. Its messages go to our standard
  * error. It ends when we do, however that happens. */
-#include "cli/bench_server.h"
+#include "cli/load/bench_server.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +10,8 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "cli/program.h"
 
 static const char started[] = "RLX Runtime started on ";
 
@@ -32,13 +34,13 @@ static rlx_status_t name_choose(const char *model, char *name, size_t size, rlx_
     return RLX_OK;
 }
 
-static void child_become_server(const char *config, const char *model, int out)
+static void child_become_server(const char *rlx, const char *config, const char *model, int out)
 {
     char *const words[] = {"rlx", "run", "--config", (char *)config, "--model", (char *)model, "--port", "0", NULL};
 
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     dup2(out, STDOUT_FILENO);
-    execv("/proc/self/exe", words);
+    execv(rlx, words);
     _exit(127);
 }
 
@@ -60,15 +62,17 @@ rlx_status_t rlx_bench_server_start(const char *config, const char *model, rlx_b
 {
     rlx_bench_server_t server = {0};
     rlx_status_t status;
+    char rlx[4096];
     int ends[2];
     FILE *from;
 
+    RLX_TRY(rlx_cli_program_find("bench", "rlx", "rlx", rlx, sizeof rlx, diag));
     RLX_TRY(name_choose(model, server.model, sizeof server.model, diag));
     if (pipe2(ends, O_CLOEXEC) != 0)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no pipe: %s", strerror(errno));
     server.pid = fork();
     if (server.pid == 0)
-        child_become_server(config, model, ends[1]);
+        child_become_server(rlx, config, model, ends[1]);
     close(ends[1]);
     from = server.pid > 0 ? fdopen(ends[0], "r") : NULL;
     if (from == NULL) {
