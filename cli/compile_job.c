@@ -192,7 +192,7 @@ static rlx_status_t job_build(const rlx_compile_job_t *job, source_t *out_source
 
     compile.progress = rlx_cli_progress;
     rlx_cli_progress(NULL, "import");
-    RLX_TRY(rlx_onnx_import_file(job->model, &graph, diag));
+    RLX_TRY(rlx_model_load_file(job->model, &graph, diag));
     status = out_source != NULL ? source_take(job->model, graph, out_source, diag) : RLX_OK;
     if (status == RLX_OK)
         status = rlx_compile_graph(graph, &compile, out_compiled, diag);

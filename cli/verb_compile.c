@@ -1,4 +1,4 @@
-/* rlx compile: ONNX in, bundle out. */
+/* rlx compile: a model in, ONNX or RLX-IR text; a bundle out. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +101,7 @@ static rlx_status_t words_parse(int argc, char **argv, compile_request_t *reques
         case 'M': RLX_TRY(rlx_compile_job_option(job, "max", optarg, diag)); break;
         default: return diag->status;
         }
-    RLX_TRY(rlx_cli_operand(argc, argv, "--model FILE.onnx", &job->model, diag));
+    RLX_TRY(rlx_cli_operand(argc, argv, "--model FILE.onnx|FILE.rlx|FILE.rlxir", &job->model, diag));
     RLX_TRY(words_check(request, diag));
     RLX_TRY(targets_check(request, diag));
     return rlx_compile_job_complete(job, diag);
@@ -240,8 +240,8 @@ static rlx_status_t compile_run(int argc, char **argv, rlx_diag_t *diag)
 
 const rlx_verb_t rlx_verb_compile = {
     .name = "compile",
-    .summary = "turn an ONNX model into a bundle of native code",
-    .help = "rlx compile --model FILE.onnx --output DIR|FILE.rlxb [options]\n"
+    .summary = "turn a model (ONNX or RLX-IR) into a bundle of native code",
+    .help = "rlx compile --model FILE.onnx|FILE.rlx|FILE.rlxir --output DIR|FILE.rlxb [options]\n"
             "\n"
             "Options:\n"
             "  --target LIST       one or more of these, by commas, or all:\n"

@@ -10,6 +10,7 @@
 #include "cli/compile_job.h"
 #include "cli/graph_svg.h"
 #include "cli/program_text.h"
+#include "ir/text/load.h"
 
 static const char *const passes[] = {"import", "canonicalise", "algorithm", "fuse", "layout", "lower"};
 static const struct {
@@ -69,7 +70,7 @@ static rlx_status_t request_parse(int argc, char **argv, dump_request_t *request
             break;
         default: return diag->status;
         }
-    RLX_TRY(rlx_cli_operand(argc, argv, "FILE.onnx or FILE.rlxb", &request->model, diag));
+    RLX_TRY(rlx_cli_operand(argc, argv, "FILE.onnx, FILE.rlxir or FILE.rlxb", &request->model, diag));
     if (strcmp(request->after, "lower") == 0 && request->format != 0)
         return rlx_fail(diag, RLX_E_USAGE, "--after lower is a program, which has no picture: use --format text");
     return RLX_OK;
@@ -111,15 +112,29 @@ static const char *pass_run_at(const dump_request_t *request)
     return request->after;
 }
 
-static rlx_status_t model_dump(const dump_request_t *request, FILE *out, rlx_diag_t *diag)
+/* To FILE.rlxir: a text that compiles, its large constants beside it. */
+static bool writes_text(const dump_request_t *request)
+{
+    return request->output != NULL && request->format == 0 && strcmp(request->after, "lower") != 0 && rlx_path_is_text(request->output);
+}
+
+/* The model itself needs no passes, and may be one that cannot be compiled. */
+static rlx_status_t import_dump(const dump_request_t *request, const rlx_graph_t *graph, FILE *out, rlx_diag_t *diag)
+{
+    if (writes_text(request))
+        return rlx_graph_text_write(graph, request->output, diag);
+    formats[request->format].print(graph, out);
+    return RLX_OK;
+}
+
+static rlx_status_t passes_dump(const dump_request_t *request, rlx_graph_t *graph, FILE *out, rlx_diag_t *diag)
 {
     rlx_compile_options_t options = request->options;
     rlx_compiled_t compiled;
-    rlx_graph_t *graph;
     rlx_status_t status;
 
-    RLX_TRY(rlx_onnx_import_file(request->model, &graph, diag));
     options.dump_after = pass_run_at(request);
+    options.dump_path = writes_text(request) ? request->output : NULL;
     options.dump_out = out;
     options.dump = formats[request->format].print;
     status = rlx_compile_graph(graph, &options, &compiled, diag);
@@ -128,6 +143,20 @@ static rlx_status_t model_dump(const dump_request_t *request, FILE *out, rlx_dia
             rlx_program_print(compiled.program, out);
         rlx_compiled_fini(&compiled);
     }
+    return status;
+}
+
+static rlx_status_t model_dump(const dump_request_t *request, FILE *out, rlx_diag_t *diag)
+{
+    bool plain = request->options.n_shapes == 0 && request->options.n_maxima == 0;
+    rlx_graph_t *graph;
+    rlx_status_t status;
+
+    RLX_TRY(rlx_model_load_file(request->model, &graph, diag));
+    if (strcmp(request->after, "import") == 0 && plain)
+        status = import_dump(request, graph, out, diag);
+    else
+        status = passes_dump(request, graph, out, diag);
     rlx_graph_destroy(graph);
     return status == RLX_OK ? RLX_OK : rlx_diag_at(diag, "%s", request->model);
 }
@@ -149,7 +178,7 @@ static rlx_status_t dump_run(int argc, char **argv, rlx_diag_t *diag)
     /* What was dumped before a later pass failed helps to find out why. */
     if (request.output == NULL)
         fwrite(text, 1, bytes, stdout);
-    else if (status == RLX_OK)
+    else if (status == RLX_OK && !writes_text(&request))
         status = rlx_file_write(request.output, text, bytes, diag);
     free(text);
     return status;
@@ -158,12 +187,13 @@ static rlx_status_t dump_run(int argc, char **argv, rlx_diag_t *diag)
 const rlx_verb_t rlx_verb_dump = {
     .name = "dump",
     .summary = "show a model after a pass, as text or as a picture",
-    .help = "rlx dump FILE.onnx|FILE.rlxb [options]\n"
+    .help = "rlx dump FILE.onnx|FILE.rlx|FILE.rlxir|FILE.rlxb [options]\n"
             "\n"
             "Options:\n"
             "  --after PASS    import (the default), canonicalise, algorithm, fuse, layout, or lower (the program that is run)\n"
             "  --format F      text (the default), dot (Graphviz), svg (a picture)\n"
-            "  --output FILE   writes there instead of to standard output\n"
+            "  --output FILE   writes there instead of to standard output; to FILE.rlxir: with large constants in FILE.safetensors beside it,\n"
+            "                  a text that `rlx compile` takes\n"
             "  --opt-level N, --accuracy A, --shape NAME=DIMS, --max SYMBOL=N   as for `rlx compile`\n"
             "\n"
             "Example: rlx dump model.onnx --after fuse --format svg --output model.svg\n",

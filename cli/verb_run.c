@@ -67,16 +67,16 @@ static rlx_status_t model_word(const run_words_t *run, const char *text, char **
     const char *equals = strchr(text, '='), *slash = strchr(text, '/');
     bool named = equals != NULL && (slash == NULL || equals < slash);
     const char *path = named ? equals + 1 : text;
+    static const char *const sources[] = {".onnx", ".rlx", ".rlxir"};
+    const char *end = NULL;
     char *name;
     rlx_status_t status;
 
-    if (rlx_cli_ends_with(path, ".rlx") || rlx_cli_ends_with(path, ".rlxir")) {
-        rlx_fail(diag, RLX_E_USAGE, "run: '%s': models in RLX-IR come with a later version", path);
-        return rlx_diag_hint(diag, "Give a bundle (.rlxb) or an ONNX model (.onnx).");
-    }
-    if (!rlx_cli_ends_with(path, ".onnx"))
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+        end = rlx_cli_ends_with(path, sources[i]) ? sources[i] : end;
+    if (end == NULL)
         return asprintf(out_word, "--model=%s", text) >= 0 ? RLX_OK : rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
-    name = named ? strndup(text, (size_t)(equals - text)) : name_of(path, ".onnx");
+    name = named ? strndup(text, (size_t)(equals - text)) : name_of(path, end);
     if (name == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
     status = model_compile(run, name, path, out_word, diag);

@@ -53,7 +53,7 @@ static rlx_status_t source_sign(const char *model, const char *path, const rlx_s
     rlx_diag_t why = {0};
     rlx_status_t status;
 
-    RLX_TRY(rlx_onnx_import_file(model, &graph, diag));
+    RLX_TRY(rlx_model_load_file(model, &graph, diag));
     status = rlx_graph_source_digest(graph, digest, diag);
     rlx_graph_destroy(graph);
     RLX_TRY(status);

@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/compile_job.h"
 #include "ir/source_digest.h"
+#include "ir/text/load.h"
 
 typedef struct verify_request {
     const char *bundle, *model, *trusted;
@@ -102,7 +103,7 @@ static rlx_status_t source_verify(const verify_request_t *request, rlx_diag_t *d
     rlx_status_t status;
     bool trusted = false;
 
-    RLX_TRY(rlx_onnx_import_file(request->model, &graph, diag));
+    RLX_TRY(rlx_model_load_file(request->model, &graph, diag));
     status = rlx_graph_source_digest(graph, digest, diag);
     rlx_graph_destroy(graph);
     RLX_TRY(status);
@@ -127,6 +128,8 @@ static rlx_status_t verify_run(int argc, char **argv, rlx_diag_t *diag)
     rlx_status_t status;
 
     RLX_TRY(request_parse(argc, argv, &request, diag));
+    if (request.model == NULL && rlx_path_is_text(request.bundle))
+        request.model = request.bundle;
     status = request.model != NULL && !rlx_cli_ends_with(request.model, ".rlxb") ? source_verify(&request, diag) : bundle_verify(&request, diag);
     rlx_trust_free(request.trust);
     return status;
@@ -136,11 +139,11 @@ const rlx_verb_t rlx_verb_verify = {
     .name = "verify",
     .summary = "check every byte of a bundle, and who signed it",
     .help = "rlx verify FILE.rlxb [--trusted DIR]\n"
-            "rlx verify --model FILE.onnx [--trusted DIR]\n"
+            "rlx verify FILE.rlx|FILE.rlxir|--model FILE.onnx [--trusted DIR]\n"
             "\n"
             "Hashes all of a bundle, whatever was hashed before, and prints whose signatures stand in it. What was changed is named: header,\n"
-            "signature block, manifest, segment with its MiB, code image, gap or length. With --model: whose signatures of the source stand in\n"
-            "FILE.onnx.sig, and that they fit it.\n"
+            "signature block, manifest, segment with its MiB, code image, gap or length. Of a model: that it is well formed, and whose signatures of\n"
+            "the source stand in FILE.onnx.sig (FILE.rlxir.sig), and that they fit it.\n"
             "\n"
             "Options:\n"
             "  --trusted DIR  a folder of public keys, NAME.pub; without a signature of one of them the bundle, or source, is refused\n"

@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "ir/annotation.h"
 #include "ir/batch.h"
 #include "ir/bind.h"
 #include "ir/builder.h"
 #include "ir/flow.h"
 #include "ir/pass.h"
+#include "ir/text/load.h"
 
 typedef rlx_status_t pass_fn_t(rlx_graph_t *graph, rlx_diag_t *diag);
 
@@ -90,10 +92,15 @@ static const pass_entry_t pass_table[] = {
     {"layout", 3, rlx_pass_layout, false},
 };
 
-static void dump_after(const rlx_graph_t *graph, const rlx_compile_options_t *options, const char *pass)
+static rlx_status_t dump_after(const rlx_graph_t *graph, const rlx_compile_options_t *options, const char *pass, rlx_diag_t *diag)
 {
-    if (options->dump_after != NULL && options->dump_out != NULL && strcmp(options->dump_after, pass) == 0)
+    if (options->dump_after == NULL || strcmp(options->dump_after, pass) != 0)
+        return RLX_OK;
+    if (options->dump_path != NULL)
+        return rlx_graph_text_write(graph, options->dump_path, diag);
+    if (options->dump_out != NULL)
         (options->dump != NULL ? options->dump : rlx_graph_dump)(graph, options->dump_out);
+    return RLX_OK;
 }
 
 static void report(const rlx_compile_options_t *options, const char *phase)
@@ -105,7 +112,8 @@ static void report(const rlx_compile_options_t *options, const char *phase)
 static rlx_status_t run_passes(rlx_graph_t *graph, const rlx_compile_options_t *options, rlx_diag_t *diag)
 {
     RLX_TRY(rlx_graph_verify(graph, diag));
-    dump_after(graph, options, "import");
+    RLX_TRY(dump_after(graph, options, "import", diag));
+    RLX_TRY(rlx_graph_executable(graph, diag));
     for (size_t i = 0; i < sizeof pass_table / sizeof *pass_table; ++i) {
         if (options->opt_level < pass_table[i].level)
             continue;
@@ -115,7 +123,7 @@ static rlx_status_t run_passes(rlx_graph_t *graph, const rlx_compile_options_t *
             RLX_TRY(on_bodies(pass_table[i].run, graph, diag));
         if (rlx_graph_verify(graph, diag) != RLX_OK)
             return rlx_diag_at(diag, "after pass '%s'", pass_table[i].name);
-        dump_after(graph, options, pass_table[i].name);
+        RLX_TRY(dump_after(graph, options, pass_table[i].name, diag));
     }
     return RLX_OK;
 }
@@ -218,7 +226,7 @@ rlx_status_t rlx_compile_graph(rlx_graph_t *graph, const rlx_compile_options_t *
     rlx_builder_t builder;
     rlx_status_t status;
 
-    accuracy_set(graph, options->accuracy);
+    accuracy_set(graph, options->accuracy != RLX_ACCURACY_DEFAULT ? options->accuracy : graph->accuracy);
     rlx_conv_mark_open(graph);
     RLX_TRY(apply_shapes(graph, options, diag));
     RLX_TRY(apply_maxima(graph, options, diag));

@@ -20,6 +20,7 @@ typedef struct rlx_compile_options {
     const rlx_tuning_t *tuning; /* what tuning decided; may be empty; NULL: nothing, and no keys */
     const char *dump_after;    /* pass name ("import", "canonicalise", "algorithm", "fuse", "layout", "lower"), or NULL */
     FILE *dump_out;
+    const char *dump_path;     /* a file for the text, with large constants beside it (ir/text/load.h), instead of dump_out; or NULL */
     void (*dump)(const rlx_graph_t *graph, FILE *out); /* how: NULL means rlx_graph_dump */
     void (*progress)(void *context, const char *phase); /* may be NULL */
     void *progress_context;
@@ -50,6 +51,10 @@ typedef struct rlx_compiled {
 rlx_status_t rlx_onnx_import_file(const char *path, rlx_graph_t **out_graph, rlx_diag_t *diag);
 /* `base_dir` may be NULL: then external data is refused. `data` must outlive the graph. */
 rlx_status_t rlx_onnx_import(const void *data, size_t bytes, const char *base_dir, rlx_graph_t **out_graph, rlx_diag_t *diag);
+
+/* Any model, by its ending: RLX-IR text (.rlx, .rlxir; ir/text/load.h), else ONNX. What is wrong with a text goes to `diag->list` where there is one,
+ * all of it; the first error to `diag`. */
+rlx_status_t rlx_model_load_file(const char *path, rlx_graph_t **out_graph, rlx_diag_t *diag);
 
 /* Runs the passes and lowers. `graph` is consumed (changed), not freed. */
 rlx_status_t rlx_compile_graph(rlx_graph_t *graph, const rlx_compile_options_t *options, rlx_compiled_t *out_compiled, rlx_diag_t *diag);

@@ -4,7 +4,7 @@
 
 #include "ir/lower.h"
 
-#define RLX_FAMILIES(X) X(elementwise) X(move) X(gather) X(make) X(reduce) X(norm) X(conv) X(matmul) X(rnn) X(sample) X(flow) X(quant)
+#define RLX_FAMILIES(X) X(elementwise) X(move) X(gather) X(make) X(reduce) X(norm) X(conv) X(matmul) X(rnn) X(sample) X(flow) X(quant) X(foreign)
 
 #define X(family)                                                                              \
     rlx_status_t rlx_shape_##family(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag);       \

@@ -31,6 +31,20 @@ rlx_graph_t *rlx_graph_create_child(rlx_graph_t *parent, const char *name)
     return graph;
 }
 
+typedef struct rlx_graph_kept {
+    struct rlx_graph_kept *next;
+    void *object;
+    void (*destroy)(void *object);
+} rlx_graph_kept_t;
+
+void rlx_graph_keep(rlx_graph_t *graph, void *object, void (*destroy)(void *object))
+{
+    rlx_graph_kept_t *kept = rlx_graph_alloc(graph, sizeof *kept);
+
+    *kept = (rlx_graph_kept_t){graph->kept, object, destroy};
+    graph->kept = kept;
+}
+
 /* Nesting is bounded where children are made. */
 void rlx_graph_destroy(rlx_graph_t *graph)
 {
@@ -42,8 +56,17 @@ void rlx_graph_destroy(rlx_graph_t *graph)
         next = child->next_child;
         rlx_graph_destroy(child);
     }
+    for (const rlx_graph_kept_t *kept = graph->kept; kept != NULL; kept = kept->next)
+        kept->destroy(kept->object);
     rlx_exprs_destroy(graph->exprs);
     rlx_graph_memory_destroy(graph->memory);
+}
+
+bool rlx_source_is_text(const rlx_graph_t *graph, const char *source)
+{
+    size_t n = graph->text != NULL ? strlen(graph->text) : 0;
+
+    return n > 0 && strncmp(source, graph->text, n) == 0 && source[n] == ':';
 }
 
 void *rlx_graph_alloc(rlx_graph_t *graph, size_t bytes) { return rlx_graph_memory_alloc(graph->memory, bytes); }

@@ -50,6 +50,7 @@ struct rlx_value {
     int64_t data_bytes;
     int n_elements;            /* integer values of at most RLX_ELEMENTS_MAX elements with known count: else -1 */
     rlx_expr_t *elements;      /* row-major; each may be RLX_EXPR_NONE; NULL when nothing is known */
+    struct rlx_value_annotation *annotation; /* ir/annotation.h; NULL: none */
 };
 
 typedef enum rlx_attr_type { RLX_ATTR_INT, RLX_ATTR_FLOAT, RLX_ATTR_STRING, RLX_ATTR_INTS, RLX_ATTR_FLOATS,
@@ -71,7 +72,7 @@ struct rlx_op {
     rlx_op_kind_t kind;
     uint32_t id;
     const char *name;          /* source node name, or made up; never NULL */
-    const char *source;        /* "node 12 'conv1' (Conv)" */
+    const char *source;        /* "node 'conv1' (Conv)", or "FILE:LINE:COLUMN" where the graph is a text's */
     int n_in, n_out;
     rlx_value_t **in;          /* NULL for an absent optional operand */
     rlx_value_t **out;         /* NULL for an output that nobody asked for */
@@ -83,6 +84,7 @@ struct rlx_op {
     void *sched;               /* scheduled level: ir/schedule.h; NULL before */
     int n_bodies;              /* graphs that the op runs: ir/flow.h */
     rlx_graph_t **bodies;
+    struct rlx_op_annotation *annotation; /* ir/annotation.h; NULL: none */
 };
 
 typedef struct rlx_symbol {
@@ -100,6 +102,7 @@ typedef struct rlx_symbol {
 typedef struct rlx_check {
     rlx_expr_t condition;
     const char *message;
+    bool stated; /* by the model, not by the shape rule of an op: a text repeats it */
 } rlx_check_t;
 
 /* How far convolutions may be from the order of a direct one: ir/conv_algorithm.c. */
@@ -111,6 +114,7 @@ typedef enum rlx_accuracy {
 
 struct rlx_graph {
     const char *name;
+    const char *text;          /* the name of the file whose lines `source` of ops names; NULL: made of something else */
     rlx_accuracy_t accuracy;
     rlx_exprs_t *exprs;
     rlx_op_t *first, *last;
@@ -126,15 +130,22 @@ struct rlx_graph {
     rlx_check_t *checks;
     int n_checks, cap_checks;
     rlx_graph_t *first_child, *next_child; /* graphs that live as long as this one: bodies */
+    struct rlx_graph_kept *kept;           /* rlx_graph_keep */
     struct rlx_graph_memory *memory;
 };
 
 const rlx_op_info_t *rlx_op_info(rlx_op_kind_t kind);
 
+/* `source` names a line of the graph's own text: no part of the IR, since another text has other lines. */
+bool rlx_source_is_text(const rlx_graph_t *graph, const char *source);
+
 rlx_graph_t *rlx_graph_create(const char *name);
 /* A graph with values, symbols and expressions of its own that is destroyed with `parent`. */
 rlx_graph_t *rlx_graph_create_child(rlx_graph_t *parent, const char *name);
 void rlx_graph_destroy(rlx_graph_t *graph);
+
+/* `object` lives as long as the graph: For memory that constants borrow. */
+void rlx_graph_keep(rlx_graph_t *graph, void *object, void (*destroy)(void *object));
 
 /* Memory that lives as long as the graph; zeroed; 64-byte aligned from 64 bytes on. Aborts the process when memory is exhausted
  * (sizes are capped before they get here). */
@@ -155,6 +166,8 @@ void rlx_graph_output(rlx_graph_t *graph, rlx_value_t *value);
 int rlx_graph_symbol(rlx_graph_t *graph, const char *name, rlx_value_t *value, int axis, int element, int64_t min, int64_t max);
 /* The symbol of an extent (axis >= 0) or a datum of a value that an op computes. The value counts as used, and as `observed`. */
 rlx_expr_t rlx_graph_symbol_computed(rlx_graph_t *graph, rlx_value_t *value, int axis, int element, int64_t min, int64_t max);
+/* Gives the value another name (which the caller knows to be free; it must live as long as the graph), and so its computed symbols. */
+void rlx_value_rename(rlx_graph_t *graph, rlx_value_t *value, const char *name);
 /* A symbol of `expr` comes from a computed value. */
 bool rlx_expr_is_computed(const rlx_graph_t *graph, rlx_expr_t expr);
 /* Declares that `condition` must not be zero. Proven true: dropped. Proven false: an error. */

@@ -20,9 +20,22 @@ int rlx_graph_symbol(rlx_graph_t *graph, const char *name, rlx_value_t *value, i
     return graph->n_symbols++;
 }
 
+static const char *computed_name(rlx_graph_t *graph, const rlx_value_t *value, int axis, int element)
+{
+    return rlx_graph_printf(graph, axis >= 0 ? "%s:%d" : "%s[%d]", value->name, axis >= 0 ? axis : element);
+}
+
+void rlx_value_rename(rlx_graph_t *graph, rlx_value_t *value, const char *name)
+{
+    value->name = name;
+    for (int i = 0; value->observed && i < graph->n_symbols; i++)
+        if (graph->symbols[i].value == value && graph->symbols[i].holds)
+            graph->symbols[i].name = computed_name(graph, value, graph->symbols[i].axis, graph->symbols[i].element);
+}
+
 rlx_expr_t rlx_graph_symbol_computed(rlx_graph_t *graph, rlx_value_t *value, int axis, int element, int64_t min, int64_t max)
 {
-    const char *name = rlx_graph_printf(graph, axis >= 0 ? "%s:%d" : "%s[%d]", value->name, axis >= 0 ? axis : element);
+    const char *name = computed_name(graph, value, axis, element);
     int index = 0;
 
     while (index < graph->n_symbols && (graph->symbols[index].value != value || graph->symbols[index].axis != axis ||

@@ -147,6 +147,10 @@ RLX_OP(det, matmul, 1, 1, 1, 0, "", "")
 RLX_OP(if, flow, 1, 65535, 65535, 0, "", "condition, the inputs of body 0, those of body 1; runs body 0 where the condition is not zero, else body 1")
 RLX_OP(loop, flow, 0, 65535, 65535, 0, "carried:i", "trip count?, condition?, carried values, captured values; the body takes iteration, condition, carried, captured and gives condition, carried, appended; results: carried, appended along a new first axis")
 
+/* Code that is not RLX's: it can be verified and dumped. Results have the types that the text gives them. */
+RLX_OP(custom_op, foreign, 0, 64, 16, 0, "function:s", "user code; the first result is like the first operand unless its type is given")
+RLX_OP(remote_call, foreign, 0, 64, 16, 0, "target:s function:s inputs:s", "a function of another cluster; inputs: their names, separated by commas")
+
 /* Recurrent, as ONNX opset 22. */
 RLX_OP(lstm, rnn, 3, 8, 3, 0, "direction:s=forward hidden_size:i activations:s clip:f=0 input_forget:i=0 layout:i=0 alpha:fs beta:fs", "chain")
 RLX_OP(gru, rnn, 3, 6, 2, 0, "direction:s=forward hidden_size:i activations:s clip:f=0 linear_before_reset:i=0 layout:i=0 alpha:fs beta:fs", "chain")

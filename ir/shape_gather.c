@@ -245,6 +245,30 @@ static rlx_status_t one_hot_depth(rlx_graph_t *graph, const rlx_op_t *op, rlx_ex
     return RLX_OK;
 }
 
+/* Exporters build repeats and axes with one_hot: small integer results are followed symbolically. */
+static void one_hot_elements(rlx_graph_t *graph, const rlx_op_t *op, int axis)
+{
+    const rlx_value_t *values = op->in[2];
+    rlx_value_t *result = op->out[0];
+    int64_t dims[RLX_RANK_MAX], indices[RLX_ELEMENTS_MAX], count, inner = 1, depth;
+    int n;
+
+    if (result == NULL || (result->dtype != RLX_I64 && result->dtype != RLX_I32) || values->n_elements != 2 || values->elements == NULL ||
+        !rlx_value_dims_const(graph, result, dims) || !rlx_value_ints(graph, op->in[0], indices, RLX_ELEMENTS_MAX, &n) ||
+        !rlx_dims_count(dims, result->rank, &count) || count > RLX_ELEMENTS_MAX)
+        return;
+    for (int i = axis + 1; i < result->rank; i++)
+        inner *= dims[i];
+    depth = dims[axis];
+    result->n_elements = (int)count;
+    result->elements = rlx_graph_alloc(graph, (size_t)(count + 1) * sizeof *result->elements);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t place = i / inner % depth, index = indices[i / (inner * depth) * inner + i % inner];
+
+        result->elements[i] = values->elements[index == place || index + depth == place];
+    }
+}
+
 static rlx_status_t shape_one_hot(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag)
 {
     const rlx_value_t *indices = op->in[0];
@@ -260,7 +284,9 @@ static rlx_status_t shape_one_hot(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *
         return rlx_shape_fail(diag, op, RLX_E_CONST_VALUE, "the depth is %lld", (long long)value);
     for (int a = 0; a <= indices->rank; a++)
         dims[a] = a == axis ? depth : indices->dims[a - (a > axis)];
-    return rlx_shape_set(graph, op, 0, op->in[2]->dtype, indices->rank + 1, dims, diag);
+    RLX_TRY(rlx_shape_set(graph, op, 0, op->in[2]->dtype, indices->rank + 1, dims, diag));
+    one_hot_elements(graph, op, axis);
+    return RLX_OK;
 }
 
 rlx_status_t rlx_shape_gather(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag)

@@ -34,6 +34,15 @@ bool rlx_call_wants(const rlx_onnx_call_t *call, int index)
     return index < call->n_out && call->node->out[index][0] != '\0';
 }
 
+/* Named after the node, not numbered over the model: a node more or less leaves the names of others alone. */
+const char *rlx_call_made_name(const rlx_onnx_call_t *call)
+{
+    for (int i = 0; i < call->node->n_out; i++)
+        if (call->node->out[i][0] != '\0')
+            return rlx_graph_printf(call->graph, "~%s", call->node->out[i]);
+    return "~";
+}
+
 static rlx_op_t *op_begin(rlx_onnx_call_t *call, rlx_op_kind_t kind, int n_in, rlx_value_t *const *in, int n_out, bool wanted_only)
 {
     const rlx_op_info_t *info = rlx_op_info(kind);
@@ -49,8 +58,7 @@ static rlx_op_t *op_begin(rlx_onnx_call_t *call, rlx_op_kind_t kind, int n_in, r
     out = rlx_graph_alloc(call->graph, (size_t)(n_out + 1) * sizeof *out);
     for (int i = 0; i < n_out; i++)
         if (!wanted_only || i == 0 || rlx_call_wants(call, i))
-            out[i] =
-                rlx_graph_value(call->graph, rlx_graph_printf(call->graph, "~%lld", (long long)call->import->n_made++), RLX_DTYPE_NONE);
+            out[i] = rlx_graph_value(call->graph, rlx_call_made_name(call), RLX_DTYPE_NONE);
     op = rlx_graph_op(call->graph, NULL, kind, call->node->name[0] != '\0' ? call->node->name : call->node->op_type, n_in, in, n_out, out);
     op->source = call->source;
     return op;

@@ -22,40 +22,13 @@ void rlx_convert_gather_nd(rlx_onnx_call_t *call)
     int_attr_pass(call, 1, "batch_dims", 0);
 }
 
-/* Exporters build repeats and axes with OneHot: small integer results are followed symbolically. */
-static void one_hot_elements(rlx_onnx_call_t *call, rlx_value_t *result, int64_t axis64)
-{
-    const rlx_value_t *values = call->in[2];
-    int64_t dims[RLX_RANK_MAX], indices[RLX_ELEMENTS_MAX], count, inner = 1, depth;
-    int n, axis;
-
-    if (result->elements != NULL || values->n_elements != 2 || values->elements == NULL ||
-        !rlx_value_dims_const(call->graph, result, dims) || !rlx_value_ints(call->graph, call->in[0], indices, RLX_ELEMENTS_MAX, &n) ||
-        !rlx_dims_count(dims, result->rank, &count) || count > RLX_ELEMENTS_MAX || !rlx_call_axis(call, axis64, result->rank, &axis))
-        return;
-    for (int i = axis + 1; i < result->rank; i++)
-        inner *= dims[i];
-    depth = dims[axis];
-    result->n_elements = (int)count;
-    result->elements = rlx_graph_alloc(call->graph, (size_t)(count + 1) * sizeof *result->elements);
-    for (int64_t i = 0; i < count; i++) {
-        int64_t place = i / inner % depth, index = indices[i / (inner * depth) * inner + i % inner];
-
-        result->elements[i] = values->elements[index == place || index + depth == place];
-    }
-}
-
 void rlx_convert_one_hot(rlx_onnx_call_t *call)
 {
     int64_t axis = rlx_call_int(call, "axis", -1);
     rlx_op_t *op = rlx_call_begin(call, RLX_OP_one_hot, 3, call->in, 1);
-    rlx_value_t *result;
 
     rlx_call_set_int(call, op, "axis", axis);
-    result = rlx_call_end(call, op);
-    if (result != NULL && (result->dtype == RLX_I64 || result->dtype == RLX_I32))
-        one_hot_elements(call, result, axis);
-    rlx_call_out(call, 0, result);
+    rlx_call_out(call, 0, rlx_call_end(call, op));
 }
 
 static const char *reduction_take(rlx_onnx_call_t *call)

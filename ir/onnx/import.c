@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "ir/onnx/import.h"
+#include "ir/text/load.h"
 
 static rlx_status_t opsets_check(rlx_onnx_import_t *import, const rlx_onnx_opset_t *opsets, int n)
 {
@@ -132,7 +133,7 @@ static rlx_status_t bytes_import(rlx_onnx_bytes_t bytes, int dir_fd, const char 
         status = bytes_import_once(bytes, dir_fd, file, choices, &ignored, out_graph, &other);
     }
     if (status == RLX_OK)
-        return RLX_OK;
+        return rlx_graph_canonicalise_text(out_graph, diag);
     if (diag != NULL)
         *diag = first;
     return first.status;

@@ -32,7 +32,6 @@ typedef struct rlx_onnx_import {
     int dir_fd;
     int64_t const_budget;
     int64_t node_budget;
-    int64_t n_made; /* numbers intermediate values */
     rlx_onnx_names_t functions; /* "domain:name" -> rlx_onnx_function_t */
     rlx_value_t absent;
     unsigned choices;           /* bit i: branch of the i-th If that is decided at import (convert_if.c) */
@@ -90,6 +89,8 @@ void *rlx_call_fail(rlx_onnx_call_t *call, rlx_error_code_t code, const char *fo
 static inline bool rlx_call_ok(const rlx_onnx_call_t *call) { return call->status == RLX_OK; }
 rlx_value_t *rlx_call_in(const rlx_onnx_call_t *call, int index);
 void rlx_call_out(rlx_onnx_call_t *call, int index, rlx_value_t *value);
+/* A name for a value that the model has none for: "~" and the node's first result; the graph makes it unique. */
+const char *rlx_call_made_name(const rlx_onnx_call_t *call);
 bool rlx_call_wants(const rlx_onnx_call_t *call, int index);
 
 /* Attributes (attr.c). The text, list or tensor that is handed out lives as long as the graph. A wrong type fails the call. */

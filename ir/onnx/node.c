@@ -135,9 +135,17 @@ static void results_define(rlx_onnx_call_t *call, rlx_onnx_scope_t *scope)
             rlx_call_fail(call, RLX_E_ONNX_GRAPH, "'%s' is defined twice%s", name,
                           scope->parent != NULL ? " (a branch may not redefine a name around it)" : "");
         } else if (scope->depth == 0 && value->name[0] == '~' && !value->is_input) {
-            value->name = rlx_graph_memory_name(call->graph->memory, name);
+            rlx_value_rename(call->graph, value, rlx_graph_memory_name(call->graph->memory, name));
         }
     }
+}
+
+/* What an op says it comes from. Without the node's number: in a text, a node more or less would change every line behind it. */
+static const char *source_make(rlx_onnx_import_t *import, const rlx_onnx_scope_t *scope, const rlx_onnx_node_t *node)
+{
+    if (node->name[0] != '\0' || node->n_out == 0)
+        return rlx_graph_printf(import->graph, "%snode '%s' (%s)", scope->place, node->name, node->op_type);
+    return rlx_graph_printf(import->graph, "%snode of '%s' (%s)", scope->place, node->out[0], node->op_type);
 }
 
 static rlx_status_t node_convert(rlx_onnx_import_t *import, rlx_onnx_scope_t *scope, const rlx_onnx_node_t *node, int index)
@@ -150,9 +158,7 @@ static rlx_status_t node_convert(rlx_onnx_import_t *import, rlx_onnx_scope_t *sc
                             .n_out = node->n_out,
                             .diag = import->diag};
 
-    call.source = scope->call != NULL
-                      ? scope->call->source
-                      : rlx_graph_printf(import->graph, "%snode %d '%s' (%s)", scope->place, index, node->name, node->op_type);
+    call.source = scope->call != NULL ? scope->call->source : source_make(import, scope, node);
     call.out = rlx_graph_alloc(import->graph, (size_t)(node->n_out + 1) * sizeof *call.out);
     call.attr_used = rlx_graph_alloc(import->graph, (size_t)node->n_attrs + 1);
     if (--import->node_budget < 0)
@@ -166,7 +172,7 @@ static rlx_status_t node_convert(rlx_onnx_import_t *import, rlx_onnx_scope_t *sc
         rlx_diag_at(import->diag, "%s: function '%s', %snode %d '%s' (%s), called by %s", import->file, scope->function->name,
                     scope->place, index, node->name, node->op_type, call.source);
     else
-        rlx_diag_at(import->diag, "%s: %s", import->file, call.source);
+        rlx_diag_at(import->diag, "%s: %snode %d '%s' (%s)", import->file, scope->place, index, node->name, node->op_type);
     return call.status;
 }
 

@@ -4,10 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-static const char *made_name(rlx_onnx_call_t *call)
-{
-    return rlx_graph_printf(call->graph, "~%lld", (long long)call->import->n_made++);
-}
 
 /* Round to nearest even, subnormals included. */
 static uint16_t half_of(float value)
@@ -79,19 +75,19 @@ rlx_value_t *rlx_call_scalar(rlx_onnx_call_t *call, rlx_dtype_t dtype, double va
     if (rlx_dtype_size(dtype) == 0)
         return rlx_call_fail(call, RLX_E_ONNX_NODE, "an operand has no element type");
     scalar_store(dtype, value, bytes);
-    return rlx_graph_const(call->graph, made_name(call), dtype, 0, NULL, bytes, false);
+    return rlx_graph_const(call->graph, rlx_call_made_name(call), dtype, 0, NULL, bytes, false);
 }
 
 rlx_value_t *rlx_call_const_tensor(rlx_onnx_call_t *call, const rlx_tensor_t *tensor)
 {
     if (!rlx_call_ok(call))
         return NULL;
-    return rlx_graph_const(call->graph, made_name(call), tensor->dtype, tensor->rank, tensor->dims, tensor->data, true);
+    return rlx_graph_const(call->graph, rlx_call_made_name(call), tensor->dtype, tensor->rank, tensor->dims, tensor->data, true);
 }
 
 rlx_value_t *rlx_call_ints_value(rlx_onnx_call_t *call, const int64_t *values, int n)
 {
-    return rlx_call_ok(call) ? rlx_graph_const_i64(call->graph, made_name(call), values, n) : NULL;
+    return rlx_call_ok(call) ? rlx_graph_const_i64(call->graph, rlx_call_made_name(call), values, n) : NULL;
 }
 
 static rlx_value_t *elements_store(rlx_onnx_call_t *call, const rlx_expr_t *exprs, int n)
@@ -332,6 +328,11 @@ int rlx_call_known(rlx_onnx_call_t *call, int index, const char *what, int64_t *
 
 void rlx_call_check(rlx_onnx_call_t *call, rlx_expr_t condition, const char *message)
 {
+    rlx_graph_t *graph = call->graph;
+    int known = graph->n_checks;
+
     if (rlx_call_ok(call))
-        call->status = rlx_graph_check(call->graph, condition, message, call->diag);
+        call->status = rlx_graph_check(graph, condition, message, call->diag);
+    if (graph->n_checks > known)
+        graph->checks[known].stated = true;
 }

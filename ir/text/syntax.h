@@ -51,9 +51,12 @@ typedef struct rlx_syntax_field {
 
 /* A tensor of a file beside the text: .safetensors (key names the tensor), .npz (key names the array) or .npy (key NULL). */
 typedef struct rlx_syntax_external {
-    const char *file;   /* as written: relative to the folder of the text */
-    const char *key;    /* or NULL */
-    const char *digest; /* hex of the XXH3-128 of its bytes; NULL: not checked */
+    const char *file;   /* as written: relative to the folder of the text; NULL: the data is not there (texts inside bundles) */
+    const char *key;    /* or NULL: the digest, in a .safetensors */
+    const char *digest; /* hex of the XXH3-128 of its bytes, high word first; NULL: not checked */
+    rlx_dtype_t dtype;  /* NONE: as the file says */
+    int rank;           /* with a dtype */
+    int64_t dims[RLX_RANK_MAX];
 } rlx_syntax_external_t;
 
 struct rlx_syntax_value {

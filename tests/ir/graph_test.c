@@ -173,14 +173,15 @@ static void text_is_canonical(void **state)
     rlx_graph_value(g, "never used", RLX_F32);
     small_graph();
     text = text_of(rlx_graph_dump);
-    assert_string_equal(text, "rlx.ir 1\n"
-                              "graph 'it\\x27s \\x22small\\x22'\n"
-                              "symbol 'n' in [0, 2147483648] = axis 0 of 'x'\n"
-                              "input %0 'x': f32[n,4]\n"
-                              "const %1 'w': f32[4] xxh3:2babafcad3709c7ce3b3073547aa9dc3\n"
-                              "%2: f32[n,4] = add(%0, %1) // op 0 'add_0'\n"
-                              "%3: f32[n,4] = leaky_relu(%2) {alpha=0.25} // op 1 'leaky_relu_1'\n"
-                              "output %3 'leaky_relu': f32[n,4]\n");
+    assert_string_equal(text, "rlx.ir 2;\n"
+                              "module \"it's \\\"small\\\"\";\n"
+                              "\n"
+                              "symbol::range(n, min=0, max=2147483648);\n"
+                              "%x = tensor::alloc(shape=[n,4], dtype=f32);\n"
+                              "%w = tensor::constant(f32[4]{1, 2, 3, 4});\n"
+                              "%add: f32[n,4] = rlxc::add(%x, %w) { node = \"add_0\", source = \"op 0 'add_0'\" };\n"
+                              "%leaky_relu: f32[n,4] = rlxc::leaky_relu(%add) { alpha = 0.25, node = \"leaky_relu_1\", source = \"op 1 'leaky_relu_1'\" };\n"
+                              "return %leaky_relu;\n");
     free(text);
 }
 
