@@ -1,9 +1,9 @@
 /* The team's protocol.
  *
  * `state` is one word: epoch (15 bits), open (1 bit), workers inside (16 bits). The caller writes the job, then opens a new epoch; a
- * thread that sees an open epoch it has not served enters by compare-and-swap, takes chunks of tiles from `next` until none are left, and
- * leaves. The caller takes chunks too, then closes the epoch (nobody enters any more) and waits until nobody is inside. Hence the job and
- * `next` are only rewritten while closed and empty, and a worker that comes late does nothing. Chunks never change a result: kernels give
+ * thread that sees an open epoch it has not served enters by compare-and-swap, takes chunks of tiles until none are left, and leaves. The
+ * caller takes chunks too, then closes the epoch (nobody enters any more) and waits until nobody is inside. Hence the job and its parts are
+ * only rewritten while closed and empty, and a worker that comes late does nothing. Chunks never change a result: kernels give
  * the same bits for any split (kernels/abi.h). Helpers are the team's own workers or, in an open team, anybody's threads.
  *
  * Waiting: spin for `spin_ns`, then sleep on a futex. Sleeping and waking pair up by Dekker's rule with sequentially consistent accesses
@@ -26,6 +26,7 @@
 #define RLX_TEAM_SPIN_NS 50000
 #define RLX_TEAM_MAX 1024
 #define CHUNKS_PER_THREAD 8
+#define PARTS_MAX 16
 
 #define OPEN 0x10000u
 #define INSIDE 0xffffu
@@ -38,6 +39,13 @@ typedef struct worker {
     int index; /* 1 .. n_threads - 1; the caller is 0 */
 } worker_t;
 
+/* A contiguous share of the tiles. Members begin with their own, step after step: kernels that go through a map in the same order then find
+ * in their own cache what they wrote before. Who is done takes from the other parts. */
+typedef struct part {
+    _Alignas(64) _Atomic int64_t next;
+    int64_t end;
+} part_t;
+
 struct rlx_team {
     int n_threads;
     bool open;         /* helpers are somebody else's threads */
@@ -45,15 +53,18 @@ struct rlx_team {
     pthread_mutex_t lock;
     rlx_team_job_t job; /* written while closed and empty, read while inside */
     int64_t chunk;
+    int n_parts;
+    atomic_uint present; /* open: bit i while a helper of part i is here; a hint */
     uint64_t spin_ns; /* 0 when there are fewer CPUs than threads: a spinning thread would hold back a working one */
     _Alignas(64) atomic_uint state;
-    _Alignas(64) _Atomic int64_t next;
+    part_t parts[PARTS_MAX];
     _Alignas(64) atomic_uint bell; /* futex of sleeping workers: changes with every epoch and at stop */
     atomic_int sleepers;
     atomic_uint waiting; /* the caller sleeps on `state` */
     atomic_bool stop;
 };
 
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static void futex_wait(atomic_uint *word, unsigned value) { syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0); }
 static void futex_wake(atomic_uint *word, int count) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0); }
 
@@ -69,20 +80,44 @@ unsigned rlx_float_env_enter(void)
 
 void rlx_float_env_leave(unsigned saved) { _mm_setcsr(saved); }
 
-/* Takes tiles until none is left; returns how many. */
-static int64_t tiles_run(rlx_team_t *team, const rlx_kernel_args_t *args)
+/* Takes tiles of a part until none is left; returns how many. */
+static int64_t part_run(const rlx_team_t *team, part_t *part, const rlx_kernel_args_t *args)
 {
-    int64_t tiles = team->job.tiles, chunk = team->chunk, taken = 0;
+    int64_t end = part->end, chunk = team->chunk, taken = 0;
 
-    for (;;) {
-        int64_t begin = atomic_fetch_add_explicit(&team->next, chunk, memory_order_relaxed); /* ordered by entering and leaving */
-        int64_t end = begin + chunk < tiles ? begin + chunk : tiles;
+    while (atomic_load_explicit(&part->next, memory_order_relaxed) < end) { /* ordered by entering and leaving */
+        int64_t begin = atomic_fetch_add_explicit(&part->next, chunk, memory_order_relaxed);
+        int64_t most = end - begin < chunk ? end - begin : chunk;
 
-        if (begin >= tiles)
-            return taken;
-        team->job.fn(args, begin, end);
-        taken += end - begin;
+        if (most <= 0)
+            break;
+        team->job.fn(args, begin, begin + most);
+        taken += most;
     }
+    return taken;
+}
+
+static int helper_part(const rlx_team_t *team, int index) { return (team->open ? index - 1 : index) % team->n_parts; }
+
+/* Where a member begins. The caller of an open team is mostly one who else helps: its part is then that of nobody who is here. */
+static int part_of(rlx_team_t *team, int index)
+{
+    unsigned free;
+
+    if (index > 0 || !team->open)
+        return helper_part(team, index);
+    free = ~atomic_load_explicit(&team->present, memory_order_relaxed) & ((1u << team->n_parts) - 1);
+    return free != 0 ? __builtin_ctz(free) : 0;
+}
+
+/* Own part first. */
+static int64_t tiles_run(rlx_team_t *team, int index, const rlx_kernel_args_t *args)
+{
+    int64_t taken = 0;
+
+    for (int i = 0, first = part_of(team, index); i < team->n_parts; i++)
+        taken += part_run(team, &team->parts[(first + i) % team->n_parts], args);
+    return taken;
 }
 
 static void tiles_take(rlx_team_t *team, int index)
@@ -93,11 +128,11 @@ static void tiles_take(rlx_team_t *team, int index)
     if (args.scratch != NULL)
         args.scratch = (char *)args.scratch + (size_t)index * team->job.scratch_stride;
     if (part == NULL) {
-        (void)tiles_run(team, &args);
+        (void)tiles_run(team, index, &args);
         return;
     }
     part->begin_ns = rlx_clock_ns();
-    part->tiles = tiles_run(team, &args);
+    part->tiles = tiles_run(team, index, &args);
     part->end_ns = rlx_clock_ns(); /* the caller reads it after job_close */
 }
 
@@ -193,7 +228,9 @@ void rlx_team_help(rlx_team_t *team, int index, bool (*leave)(void *context), ui
     RLX_ASSERT(team->open);
     RLX_ASSERT(index >= 0);
     RLX_ASSERT(index + 1 < team->n_threads);
+    atomic_fetch_or_explicit(&team->present, 1u << helper_part(team, index + 1), memory_order_relaxed);
     team_help(team, index + 1, &helper);
+    atomic_fetch_and_explicit(&team->present, ~(1u << helper_part(team, index + 1)), memory_order_relaxed);
     rlx_float_env_leave(float_env);
 }
 
@@ -232,7 +269,8 @@ static rlx_status_t team_alloc(int n_threads, rlx_team_t **out_team, rlx_diag_t 
     team = aligned_alloc(64, (sizeof *team + 63) / 64 * 64);
     if (team == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "no memory for a team");
-    *team = (rlx_team_t){.n_threads = n_threads, .spin_ns = rlx_cpus_allowed() >= n_threads ? RLX_TEAM_SPIN_NS : 0};
+    *team = (rlx_team_t){.n_threads = n_threads, .n_parts = (int)least(n_threads, PARTS_MAX),
+                         .spin_ns = rlx_cpus_allowed() >= n_threads ? RLX_TEAM_SPIN_NS : 0};
     pthread_mutex_init(&team->lock, NULL);
     *out_team = team;
     return RLX_OK;
@@ -242,6 +280,7 @@ rlx_status_t rlx_team_create_open(int n_helpers, rlx_team_t **out_team, rlx_diag
 {
     RLX_TRY(team_alloc(n_helpers + 1, out_team, diag));
     (*out_team)->open = true;
+    (*out_team)->n_parts = (int)least(n_helpers > 0 ? n_helpers : 1, PARTS_MAX);
     (*out_team)->spin_ns = rlx_cpus_allowed() >= n_helpers ? RLX_TEAM_SPIN_NS : 0; /* whoever runs is one of the helpers */
     return RLX_OK;
 }
@@ -315,11 +354,14 @@ static void job_close(rlx_team_t *team)
 
 void rlx_team_run(rlx_team_t *team, const rlx_team_job_t *job)
 {
-    int64_t chunk = job->tiles / ((int64_t)team->n_threads * CHUNKS_PER_THREAD);
+    int64_t chunk = job->tiles / ((int64_t)team->n_threads * CHUNKS_PER_THREAD), tiles = job->tiles;
 
     team->job = *job;
     team->chunk = chunk > 0 ? chunk : 1;
-    atomic_store_explicit(&team->next, 0, memory_order_relaxed); /* released by job_open */
+    for (int i = 0; i < team->n_parts; i++) { /* released by job_open */
+        atomic_store_explicit(&team->parts[i].next, tiles / team->n_parts * i + least(tiles % team->n_parts, i), memory_order_relaxed);
+        team->parts[i].end = tiles / team->n_parts * (i + 1) + least(tiles % team->n_parts, i + 1);
+    }
     job_open(team);
     tiles_take(team, 0);
     job_close(team);

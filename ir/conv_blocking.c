@@ -14,6 +14,7 @@
 #define PIECES 16
 #define GROUP_PIXELS 56             /* of a piece of a 1x1 convolution in groups */
 #define IN_PLACE_PIXELS 196
+#define HALVES_PIXELS 196
 #define FLAT_WIDTH 12               /* CONV_FLAT_WIDTH */
 
 static rlx_expr_t num(rlx_graph_t *graph, int64_t value) { return rlx_expr_const(graph->exprs, value); }
@@ -36,6 +37,21 @@ rlx_conv_geometry_t rlx_conv_geometry_plane(const rlx_graph_t *graph, const rlx_
     return g;
 }
 
+/* Rows of a block when there are at least `blocks`. A power of two of blocks, where the height is known: half of the tiles is then half of
+ * the rows in every convolution, and who computes the upper half of a map reads the upper half of the next from its own cache. */
+static rlx_expr_t rows_even(rlx_graph_t *graph, rlx_expr_t height, rlx_expr_t blocks)
+{
+    rlx_exprs_t *e = graph->exprs;
+    int64_t n, rows, power = 1;
+
+    if (rlx_expr_is_const(e, blocks, &n) && rlx_expr_is_const(e, height, &rows)) {
+        while (power < n)
+            power *= 2;
+        blocks = num(graph, power);
+    }
+    return rlx_expr_max(e, num(graph, 1), rlx_expr_ceildiv(e, height, blocks));
+}
+
 /* Rows of a block: as many as `bytes` hold when one gathered row takes `row_bytes` and a block needs `halo` further rows; at most
  * `most`; even blocks. */
 static void rows_choose(rlx_graph_t *graph, rlx_expr_t height, rlx_expr_t row_bytes, int64_t bytes, int64_t halo, rlx_expr_t most,
@@ -47,7 +63,7 @@ static void rows_choose(rlx_graph_t *graph, rlx_expr_t height, rlx_expr_t row_by
     rows = rlx_expr_min(e, rlx_expr_sub(e, rows, num(graph, halo)), most);
     rows = rlx_expr_max(e, one, rlx_expr_min(e, rows, height));
     blocks = rlx_expr_max(e, one, rlx_expr_ceildiv(e, height, rows));
-    out->rows = rlx_expr_max(e, one, rlx_expr_ceildiv(e, height, blocks));
+    out->rows = rows_even(graph, height, blocks);
     out->blocks = rlx_expr_ceildiv(e, height, out->rows);
 }
 
@@ -98,6 +114,15 @@ static void gather_choose(rlx_graph_t *graph, const rlx_conv_geometry_t *g, int6
     b->lines = rlx_expr_mul(e, num(graph, phases * variants), rows);
 }
 
+/* Rows that let two workers have half of the map each, where a half is worth it. */
+static rlx_expr_t rows_half(rlx_graph_t *graph, const rlx_conv_geometry_t *g)
+{
+    rlx_exprs_t *e = graph->exprs;
+    rlx_expr_t wide = rlx_expr_lt(e, num(graph, HALVES_PIXELS - 1), rlx_expr_mul(e, g->out[0], g->out[1]));
+
+    return rlx_expr_select(e, wide, rlx_expr_ceildiv(e, g->out[0], num(graph, 2)), g->out[0]);
+}
+
 /* Output-channel blocks of a piece that reads its input in place. One: then AVX-512 tiles are 28 pixels of one block, whose multiply-adds
  * take the input from memory themselves, a third fewer instructions than 14 pixels of two. Maps too small for such tiles take two. */
 static int64_t range_in_place(const rlx_graph_t *graph, const rlx_conv_geometry_t *g)
@@ -125,7 +150,9 @@ rlx_conv_blocking_t rlx_conv_blocking_direct(rlx_graph_t *graph, const rlx_conv_
     b.range = least(out_blocks, chosen(g->cut.range, b.range));
     b.ranges = (out_blocks + b.range - 1) / b.range;
     if (small)
-        most = rlx_expr_max(e, num(graph, 2 * halo + 2), rlx_expr_ceildiv(e, g->out[0], num(graph, (pieces + b.ranges - 1) / b.ranges)));
+        most = rlx_expr_min(e, rows_half(graph, g),
+                            rlx_expr_max(e, num(graph, 2 * halo + 2),
+                                         rlx_expr_ceildiv(e, g->out[0], num(graph, (pieces + b.ranges - 1) / b.ranges))));
     rows_choose(graph, g->out[0], row_bytes, chosen(g->cut.cache_kib << 10, small ? CACHE_BYTES : CACHE_BYTES_MOST), halo, most, &b);
     b.scratch = scratch_bytes(graph, cells, b.gathered || in_place ? num(graph, 0) : row_bytes, b.rows, halo);
     return b;
@@ -193,7 +220,7 @@ rlx_conv_blocking_t rlx_conv_blocking_depthwise(rlx_graph_t *graph, const rlx_co
     rlx_expr_t row_bytes = rlx_expr_mul(e, num(graph, 64), row_pixels(graph, g));
     rlx_conv_blocking_t b = {.range = 1, .ranges = 1};
 
-    rows_choose(graph, g->out[0], row_bytes, chosen(g->cut.cache_kib << 10, DEPTHWISE_BYTES), halo, g->out[0], &b);
+    rows_choose(graph, g->out[0], row_bytes, chosen(g->cut.cache_kib << 10, DEPTHWISE_BYTES), halo, rows_half(graph, g), &b);
     b.scratch = scratch_bytes(graph, g->kernel[0] * g->kernel[1], row_bytes, b.rows, halo);
     return b;
 }

@@ -33,7 +33,8 @@ RLX_KERNEL_ENTRY(affine_c16)
     int64_t chunks = (p->space + RLX_AFFINE_CELLS - 1) / RLX_AFFINE_CELLS;
 
     for (int64_t tile = tile_begin; tile < tile_end; tile++) {
-        int64_t first = tile % chunks * RLX_AFFINE_CELLS, plane = tile / chunks, at = (plane * p->space + first) * 16;
+        int64_t block = tile % p->blocks, place = tile / p->blocks, first = place % chunks * RLX_AFFINE_CELLS;
+        int64_t plane = place / chunks * p->blocks + block, at = (plane * p->space + first) * 16;
         vec16_t factor[2] = {vec16_splat(1), vec16_splat(1)}, term[2] = {vec16_splat(-0.0f), vec16_splat(-0.0f)};
 
         for (int64_t k = 0; k < 2 * p->pairs; k++)

@@ -210,7 +210,7 @@ RLX_KERNEL_ENTRY(conv_depthwise_c16)
 
     conv_finish_make(&p->epilogue, args, &finish);
     for (int64_t tile = tile_begin; tile < tile_end; tile++) {
-        int64_t row = tile % row_blocks * p->rows, plane = tile / row_blocks, block = plane % blocks;
+        int64_t block = tile % blocks, place = tile / blocks, row = place % row_blocks * p->rows, plane = place / row_blocks * blocks + block;
         int64_t end = row + p->rows < win->out[1] ? row + p->rows : win->out[1];
 
         t.x = (const float *)args->in[0].base + plane * (win->in[1] * win->in[2] * 16);

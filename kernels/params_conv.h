@@ -133,7 +133,7 @@ typedef struct rlx_conv_winograd_input_c16_params {
 
 /* conv_depthwise_c16. f32, depth 1, group == channels == outputs. In: x (C16), w (RLX_LAYOUT_DW16), padded bias
  * or absent, the epilogue's tensors. Out: y (C16).
- * Tiles: batch * channel blocks * row blocks. */
+ * Tiles: batch * row blocks * channel blocks, the last fastest. */
 typedef struct rlx_conv_depthwise_c16_params {
     int64_t batch, channels;
     rlx_conv_window_t window;
