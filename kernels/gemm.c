@@ -128,13 +128,22 @@ static void panel_pack(const gemm_run_t *run, gemm_panel_t *panel, int64_t k0)
     panel->tile.prefetch = (const char *)run->b_pack;
 }
 
-/* Where the panel after this one starts, and how fast to walk over it so that all row tiles together cover it once. */
-static void panel_prefetch(const gemm_run_t *run, gemm_panel_t *panel, int64_t next_n, int64_t next_k)
+/* Where the panel after this one starts, and how fast to walk over it so that all row tiles together cover it once. After the last panel of
+ * a run comes the next column tile: a worker mostly gets it next. */
+static void panel_prefetch(const gemm_run_t *run, gemm_panel_t *panel, int64_t k0)
 {
-    int64_t tiles = (run->rows + GEMM_ROWS - 1) / GEMM_ROWS, steps = tiles * (panel->tile.k / 4);
-    int64_t bytes = panel->tile.k * 64;
+    const rlx_matmul_shape_t *shape = &run->p->shape;
+    int64_t tiles = (run->rows + GEMM_ROWS - 1) / GEMM_ROWS, steps = tiles * (panel->tile.k / 4), bytes = panel->tile.k * 64;
+    int64_t next = panel->n / 16 + panel->blocks;
 
-    panel->tile.prefetch = (const char *)(run->b + (next_n * run->p->shape.k + next_k) * 16);
+    if (next >= run->n_end) {
+        k0 += panel->tile.k;
+        next = k0 < shape->k ? run->n_begin : run->n_end;
+        k0 = k0 < shape->k ? k0 : 0;
+    }
+    if (next * 16 >= shape->n)
+        return;
+    panel->tile.prefetch = (const char *)(run->b + (next * shape->k + k0) * 16);
     panel->tile.prefetch_step = steps ? (bytes + steps - 1) / steps : 0;
     if (panel->tile.prefetch_step > 64)
         panel->tile.prefetch_step = 64;
@@ -178,7 +187,7 @@ static void chunk_run(const gemm_run_t *run, int64_t k0, int64_t k)
         if (!run->p->packed)
             panel_pack(run, &panel, k0);
         else if (run->rows > 3)
-            panel_prefetch(run, &panel, n + blocks < run->n_end ? n + blocks : run->n_begin, n + blocks < run->n_end ? k0 : k0 + k);
+            panel_prefetch(run, &panel, k0);
         panel_run(run, &panel);
         if (finishes && (panel.n + panel.cols - finished >= GEMM_EPILOGUE_COLUMNS || n + blocks >= run->n_end)) {
             epilogue_run(run, finished, panel.n + panel.cols);
@@ -187,16 +196,9 @@ static void chunk_run(const gemm_run_t *run, int64_t k0, int64_t k)
     }
 }
 
-/* A is copied when its columns are not adjacent, when its rows are anywhere, or when they are so far apart that a tile's rows fall into one
- * cache set and the copy is paid back by enough columns. */
-static bool run_packs_a(const gemm_run_t *run)
-{
-    const rlx_matmul_shape_t *shape = &run->p->shape;
-
-    if (shape->a_col != 1 || !run->a)
-        return true;
-    return run->rows > 3 && shape->a_row % 512 == 0 && run->n_end - run->n_begin >= 8;
-}
+/* A is copied when its columns are not adjacent or its rows are anywhere. Rows that fall into one cache set are no reason: the tile then
+ * reads them from L2, fast enough, and the copy costs more. */
+static bool run_packs_a(const gemm_run_t *run) { return run->p->shape.a_col != 1 || !run->a; }
 
 static void run_pack_a(const gemm_run_t *run, int64_t k0, int64_t k)
 {
