@@ -6,6 +6,7 @@
  * Weights: RLX_LAYOUT_CONV_16O. */
 #include "kernels/conv_finish.h"
 #include "kernels/conv_planar.h"
+#include "kernels/vec16_tile.h"
 
 #ifdef __AVX512F__
 #define FIRST_BLOCKS 2
@@ -30,36 +31,36 @@ typedef struct first_tile {
 
 VEC16_INLINE void tile_run(int n, int nb, const first_tile_t *t)
 {
-    vec16_t acc[FIRST_PIXELS][2], weight[2];
+    tile16_t acc[FIRST_PIXELS][2], weight[2];
     const float *w = t->w;
     int64_t w_step = t->w_step;
 
     VEC16_UNROLL for (int p = 0; p < n; p++)
         VEC16_UNROLL for (int j = 0; j < nb; j++)
-            acc[p][j] = vec16_load(t->start + j * 16);
+            acc[p][j] = tile16_load(t->start + j * 16);
     VEC16_NO_UNROLL for (int64_t k = 0; k < t->steps; k++, w += 16) {
         const float *q = t->x + t->step[k];
 
         VEC16_UNROLL for (int j = 0; j < nb; j++)
-            weight[j] = vec16_load(w + j * w_step);
+            weight[j] = tile16_load(w + j * w_step);
         VEC16_UNROLL for (int p = 0; p < n; p++) {
-            vec16_t x = vec16_splat(q[p]);
+            tile16_t x = tile16_splat(q[p]);
 
             VEC16_UNROLL for (int j = 0; j < nb; j++)
-                acc[p][j] = vec16_fma(x, weight[j], acc[p][j]);
+                acc[p][j] = tile16_fma(x, weight[j], acc[p][j]);
         }
     }
     if (t->residual != NULL)
         VEC16_UNROLL for (int p = 0; p < n; p++)
             VEC16_UNROLL for (int j = 0; j < nb; j++)
-                acc[p][j] += vec16_load(t->residual + j * t->y_block + p * 16);
+                acc[p][j] = tile16_add(acc[p][j], tile16_load(t->residual + j * t->y_block + p * 16));
     if (t->finish->clamp)
         VEC16_UNROLL for (int p = 0; p < n; p++)
             VEC16_UNROLL for (int j = 0; j < nb; j++)
-                acc[p][j] = conv_finish_clamp(acc[p][j], t->finish->lo, t->finish->hi);
+                acc[p][j] = tile16_min(tile16_splat(t->finish->hi), tile16_max(tile16_splat(t->finish->lo), acc[p][j]));
     VEC16_UNROLL for (int p = 0; p < n; p++)
         VEC16_UNROLL for (int j = 0; j < nb; j++)
-            vec16_store(t->y + j * t->y_block + p * 16, acc[p][j]);
+            tile16_store(t->y + j * t->y_block + p * 16, acc[p][j]);
 }
 
 #define FIRST_DEFINE(n, nb) \

@@ -1,24 +1,25 @@
 /* The micro-kernels of the direct convolutions, one per number of pixels and blocks. See kernels/conv_tile.h. */
 #include "kernels/conv_tile.h"
+#include "kernels/vec16_tile.h"
 
 /* One channel: q is the pixel run at that channel. */
-VEC16_INLINE void conv_tile_channel(int n, int nb, vec16_t acc[][2], const float *q, const float *w, int64_t w_step)
+VEC16_INLINE void conv_tile_channel(int n, int nb, tile16_t acc[][2], const float *q, const float *w, int64_t w_step)
 {
-    vec16_t weight[2];
+    tile16_t weight[2];
 
     VEC16_FENCE(); /* else the next channels' weights are loaded early and accumulators spill */
     VEC16_UNROLL for (int j = 0; j < nb; j++)
-        weight[j] = vec16_load(w + j * w_step);
+        weight[j] = tile16_load(w + j * w_step);
     VEC16_UNROLL for (int p = 0; p < n; p++) {
-        vec16_t x = vec16_splat(q[p * 16]);
+        tile16_t x = tile16_splat(q[p * 16]);
 
         VEC16_UNROLL for (int j = 0; j < nb; j++)
-            acc[p][j] = vec16_fma(x, weight[j], acc[p][j]);
+            acc[p][j] = tile16_fma(x, weight[j], acc[p][j]);
     }
     VEC16_SETTLE(acc[n - 1][nb - 1]);
 }
 
-VEC16_INLINE void tile_finish(int n, int nb, const conv_tile_t *t, vec16_t acc[][2])
+VEC16_INLINE void tile_finish(int n, int nb, const conv_tile_t *t, tile16_t acc[][2])
 {
     const float *residual = t->residual, *total = t->y;
     float *y = t->y;
@@ -26,34 +27,34 @@ VEC16_INLINE void tile_finish(int n, int nb, const conv_tile_t *t, vec16_t acc[]
     if (t->start == NULL)
         VEC16_UNROLL for (int p = 0; p < n; p++, total += t->y_pixel)
             VEC16_UNROLL for (int j = 0; j < nb; j++)
-                acc[p][j] = vec16_load(total + j * t->y_block) + acc[p][j];
+                acc[p][j] = tile16_add(tile16_load(total + j * t->y_block), acc[p][j]);
     if (residual != NULL)
         VEC16_UNROLL for (int p = 0; p < n; p++, residual += t->y_pixel)
             VEC16_UNROLL for (int j = 0; j < nb; j++)
-                acc[p][j] += vec16_load(residual + j * t->y_block);
+                acc[p][j] = tile16_add(acc[p][j], tile16_load(residual + j * t->y_block));
     if (t->clamp)
         VEC16_UNROLL for (int p = 0; p < n; p++)
             VEC16_UNROLL for (int j = 0; j < nb; j++)
-                acc[p][j] = conv_finish_clamp(acc[p][j], t->lo, t->hi);
+                acc[p][j] = tile16_min(tile16_splat(t->hi), tile16_max(tile16_splat(t->lo), acc[p][j]));
     VEC16_UNROLL for (int p = 0; p < n; p++, y += t->y_pixel)
         VEC16_UNROLL for (int j = 0; j < nb; j++)
-            vec16_store(y + j * t->y_block, acc[p][j]);
+            tile16_store(y + j * t->y_block, acc[p][j]);
 }
 
 VEC16_INLINE void conv_tile_run(int n, int nb, const conv_tile_t *t)
 {
-    vec16_t acc[CONV_TILE_PIXELS_1][2];
+    tile16_t acc[CONV_TILE_PIXELS_1][2];
     const float *w = t->w, *x = t->x, *prefetch = t->prefetch;
     int64_t w_step = t->w_step;
 
     if (t->start != NULL) {
         VEC16_UNROLL for (int j = 0; j < nb; j++)
             VEC16_UNROLL for (int p = 0; p < n; p++)
-                acc[p][j] = vec16_load(t->start + j * 16);
+                acc[p][j] = tile16_load(t->start + j * 16);
     } else {
         VEC16_UNROLL for (int p = 0; p < n; p++)
             VEC16_UNROLL for (int j = 0; j < nb; j++)
-                acc[p][j] = (vec16_t){0};
+                acc[p][j] = tile16_splat(0);
     }
     if (t->residual != NULL) /* comes from the second level or farther, and is needed when the chains end */
         VEC16_UNROLL for (int p = 0; p < n; p++)
@@ -78,43 +79,26 @@ VEC16_INLINE void conv_tile_run(int n, int nb, const conv_tile_t *t)
     tile_finish(n, nb, t, acc);
 }
 
-typedef float vec8_t __attribute__((vector_size(32), aligned(4), may_alias));
-
-VEC16_INLINE vec8_t half_load(const float *x) { return *(const vec8_t *)x; }
-VEC16_INLINE vec8_t half_splat(float x) { return (vec8_t){x, x, x, x, x, x, x, x}; }
-
-VEC16_INLINE vec8_t half_fma(vec8_t a, vec8_t b, vec8_t c)
+VEC16_INLINE void half_channel(int n, tile8_t *acc, const float *q, const float *w)
 {
-#ifdef __clang__
-    return __builtin_elementwise_fma(a, b, c);
-#else
-    vec8_t d;
-    for (int i = 0; i < 8; i++)
-        d[i] = __builtin_fmaf(a[i], b[i], c[i]);
-    return d;
-#endif
-}
-
-VEC16_INLINE void half_channel(int n, vec8_t *acc, const float *q, const float *w)
-{
-    vec8_t weight;
+    tile8_t weight;
 
     VEC16_FENCE();
-    weight = half_load(w);
+    weight = tile8_load(w);
     VEC16_UNROLL for (int p = 0; p < n; p++)
-        acc[p] = half_fma(half_splat(q[p * 16]), weight, acc[p]);
+        acc[p] = tile8_fma(tile8_splat(q[p * 16]), weight, acc[p]);
     VEC16_SETTLE(acc[n - 1]);
 }
 
 /* Half a block: the loops of conv_tile_run on eight lanes. */
 VEC16_INLINE void conv_tile_half_run(int n, const conv_tile_t *t)
 {
-    vec8_t acc[28];
-    vec16_t result[28][2];
+    tile8_t acc[28];
+    tile16_t result[28][2];
     const float *w = t->w, *x = t->x, *prefetch = t->prefetch;
 
     VEC16_UNROLL for (int p = 0; p < n; p++)
-        acc[p] = t->start != NULL ? half_load(t->start) : (vec8_t){0};
+        acc[p] = t->start != NULL ? tile8_load(t->start) : (tile8_t){0};
     for (int64_t b = 0; b < t->blocks; b++, x += t->block_step)
         VEC16_NO_UNROLL for (int64_t k = 0; k < t->taps; k++) {
             const float *q = x + t->tap[k];
@@ -131,7 +115,7 @@ VEC16_INLINE void conv_tile_half_run(int n, const conv_tile_t *t)
             VEC16_NO_UNROLL for (int64_t i = 0; i < t->tail; i++, w += 16)
                 half_channel(n, acc, x + t->tap[k] + i, w);
     VEC16_UNROLL for (int p = 0; p < n; p++)
-        result[p][0] = __builtin_shufflevector(acc[p], (vec8_t){0}, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        result[p][0] = tile16_widen(acc[p]);
     tile_finish(n, 1, t, result);
 }
 

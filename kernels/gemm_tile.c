@@ -2,76 +2,55 @@
 #include "kernels/gemm_tile.h"
 
 #include "kernels/segment.h"
-
-#pragma GCC diagnostic ignored "-Wpsabi" /* every vector argument is inlined away */
-
-GEMM_INLINE gemm_v16 gemm_splat(float x) { return (gemm_v16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}; }
-
-GEMM_INLINE gemm_v16 gemm_fma(gemm_v16 a, gemm_v16 b, gemm_v16 c)
-{
-#ifdef __clang__
-    return __builtin_elementwise_fma(a, b, c);
-#else
-    gemm_v16 d;
-    for (int i = 0; i < 16; i++)
-        d[i] = __builtin_fmaf(a[i], b[i], c[i]);
-    return d;
-#endif
-}
-
-#ifdef __clang__
-#define GEMM_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define GEMM_UNROLL
-#endif
+#include "kernels/vec16_tile.h"
 
 /* One k. Row r is read through row pointer r / 3: three rows per base register keep the addressing in one instruction. */
 GEMM_INLINE void gemm_tile_step(
-    int rows, int blocks, gemm_v16 acc[GEMM_ROWS][4], const float *const *a, int64_t lda, const float *b, int64_t ldb, int at)
+    int rows, int blocks, tile16_t acc[GEMM_ROWS][4], const float *const *a, int64_t lda, const float *b, int64_t ldb, int at)
 {
-    gemm_v16 x[4];
+    tile16_t x[4];
 
-    GEMM_UNROLL for (int j = 0; j < blocks; j++)
-        x[j] = *(const gemm_v16 *)(b + j * ldb + at * 16);
-    GEMM_UNROLL for (int r = 0; r < rows; r++) {
-        gemm_v16 s = gemm_splat(a[r / 3][(r % 3) * lda + at]);
-        GEMM_UNROLL for (int j = 0; j < blocks; j++)
-            acc[r][j] = gemm_fma(s, x[j], acc[r][j]);
+    VEC16_UNROLL for (int j = 0; j < blocks; j++)
+        x[j] = tile16_load(b + j * ldb + at * 16);
+    VEC16_UNROLL for (int r = 0; r < rows; r++) {
+        tile16_t s = tile16_splat(a[r / 3][(r % 3) * lda + at]);
+        VEC16_UNROLL for (int j = 0; j < blocks; j++)
+            acc[r][j] = tile16_fma(s, x[j], acc[r][j]);
     }
 }
 
 /* A segment starts. */
-GEMM_INLINE void gemm_tile_start(int rows, int blocks, gemm_v16 acc[GEMM_ROWS][4], const float *from, int64_t step)
+GEMM_INLINE void gemm_tile_start(int rows, int blocks, tile16_t acc[GEMM_ROWS][4], const float *from, int64_t step)
 {
-    GEMM_UNROLL for (int r = 0; r < rows; r++)
-        GEMM_UNROLL for (int j = 0; j < blocks; j++)
-            acc[r][j] = from ? *(const gemm_v16 *)(from + r * step + 16 * j) : gemm_splat(0);
+    VEC16_UNROLL for (int r = 0; r < rows; r++)
+        VEC16_UNROLL for (int j = 0; j < blocks; j++)
+            acc[r][j] = from ? tile16_load(from + r * step + 16 * j) : tile16_splat(0);
 }
 
 /* A segment ends: `adds` for every one but the first. */
-GEMM_INLINE void gemm_tile_end(int rows, int blocks, gemm_v16 acc[GEMM_ROWS][4], float *c, int64_t ldc, int adds)
+GEMM_INLINE void gemm_tile_end(int rows, int blocks, tile16_t acc[GEMM_ROWS][4], float *c, int64_t ldc, int adds)
 {
     const float *total = c;
 
     if (adds)
-        GEMM_UNROLL for (int r = 0; r < rows; r++, total += ldc)
-            GEMM_UNROLL for (int j = 0; j < blocks; j++)
-                acc[r][j] = *(const gemm_v16 *)(total + 16 * j) + acc[r][j];
-    GEMM_UNROLL for (int r = 0; r < rows; r++, c += ldc)
-        GEMM_UNROLL for (int j = 0; j < blocks; j++)
-            *(gemm_v16 *)(c + 16 * j) = acc[r][j];
+        VEC16_UNROLL for (int r = 0; r < rows; r++, total += ldc)
+            VEC16_UNROLL for (int j = 0; j < blocks; j++)
+                acc[r][j] = tile16_add(tile16_load(total + 16 * j), acc[r][j]);
+    VEC16_UNROLL for (int r = 0; r < rows; r++, c += ldc)
+        VEC16_UNROLL for (int j = 0; j < blocks; j++)
+            tile16_store(c + 16 * j, acc[r][j]);
 }
 
 GEMM_INLINE void gemm_tile_body(int rows, int blocks, const gemm_tile_t *t)
 {
-    gemm_v16 acc[GEMM_ROWS][4];
+    tile16_t acc[GEMM_ROWS][4];
     const float *a[(GEMM_ROWS + 2) / 3];
     const float *b = t->b, *from = t->init;
     const char *prefetch = t->prefetch;
     int64_t lda = t->lda, ldb = t->ldb, ldc = t->ldc, left = t->k, step = t->prefetch_step;
     int groups = (rows + 2) / 3;
 
-    GEMM_UNROLL for (int g = 0; g < groups; g++)
+    VEC16_UNROLL for (int g = 0; g < groups; g++)
         a[g] = t->a + 3 * g * lda;
     do {
         int64_t k = left < RLX_SEGMENT_K ? left : RLX_SEGMENT_K;
@@ -79,19 +58,19 @@ GEMM_INLINE void gemm_tile_body(int rows, int blocks, const gemm_tile_t *t)
         left -= k;
         gemm_tile_start(rows, blocks, acc, from, t->init_step);
         for (; k >= 4; k -= 4) {
-            GEMM_UNROLL for (int i = 0; i < 4; i++)
+            VEC16_UNROLL for (int i = 0; i < 4; i++)
                 gemm_tile_step(rows, blocks, acc, a, lda, b, ldb, i);
-            GEMM_UNROLL for (int j = 0; j < blocks; j++)
+            VEC16_UNROLL for (int j = 0; j < blocks; j++)
                 __builtin_prefetch(prefetch + j * ldb * 4, 0, 2);
             prefetch += step;
             b += 64;
-            GEMM_UNROLL for (int g = 0; g < groups; g++)
+            VEC16_UNROLL for (int g = 0; g < groups; g++)
                 a[g] += 4;
         }
         for (; k > 0; k--) {
             gemm_tile_step(rows, blocks, acc, a, lda, b, ldb, 0);
             b += 16;
-            GEMM_UNROLL for (int g = 0; g < groups; g++)
+            VEC16_UNROLL for (int g = 0; g < groups; g++)
                 a[g] += 1;
         }
         gemm_tile_end(rows, blocks, acc, t->c, ldc, from == NULL);

@@ -53,7 +53,7 @@ VEC16_INLINE vec16_t window_max(const pool_row_t *r, int64_t ow, int64_t lo, int
             vec16_t v = vec16_load(x);
 
             best = nan ? greater(v, best) : vec16_max(v, best);
-            *unordered |= v != v;
+            *unordered |= vec16_unordered(v);
         }
     }
     return best;

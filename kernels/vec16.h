@@ -15,9 +15,9 @@ typedef int32_t vec16_mask_t __attribute__((vector_size(64), aligned(4), may_ali
 #define VEC16_NO_UNROLL _Pragma("clang loop unroll(disable)")
 #define VEC16_PRAGMA(text) _Pragma(#text)
 #else
-#define VEC16_UNROLL
+#define VEC16_UNROLL _Pragma("GCC unroll 32")
 #define VEC16_UNROLL_BY(n)
-#define VEC16_NO_UNROLL
+#define VEC16_NO_UNROLL _Pragma("GCC unroll 1")
 #endif
 
 /* No load moves across: keeps the compiler from trading registers for early loads. No instruction. */
@@ -39,6 +39,8 @@ VEC16_INLINE vec16_t vec16_load(const float *x) { return *(const vec16_t *)x; }
 VEC16_INLINE void vec16_store(float *x, vec16_t v) { *(vec16_t *)x = v; }
 VEC16_INLINE vec16_t vec16_splat(float x) { return (vec16_t){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}; }
 
+#if defined(__clang__) || defined(__AVX512F__)
+
 VEC16_INLINE vec16_t vec16_fma(vec16_t a, vec16_t b, vec16_t c)
 {
 #ifdef __clang__
@@ -57,8 +59,15 @@ VEC16_INLINE vec16_t vec16_select(vec16_mask_t mask, vec16_t a, vec16_t b)
     return (vec16_t)((mask & (vec16_mask_t)a) | (~mask & (vec16_mask_t)b));
 }
 
+/* The lanes that are NaN. */
+VEC16_INLINE vec16_mask_t vec16_unordered(vec16_t v) { return v != v; }
+
 /* a > b ? a : b and a < b ? a : b in every lane: b where they are equal or unordered, as the machine's instructions. */
 VEC16_INLINE vec16_t vec16_max(vec16_t a, vec16_t b) { return vec16_select(a > b, a, b); }
 VEC16_INLINE vec16_t vec16_min(vec16_t a, vec16_t b) { return vec16_select(a < b, a, b); }
+
+#else
+#include "kernels/vec16_parts.h"
+#endif
 
 #endif
