@@ -25,7 +25,7 @@ typedef struct rlx_verb {
 
 /* One per file cli/verb_<name>.c. */
 extern const rlx_verb_t rlx_verb_init, rlx_verb_compile, rlx_verb_run, rlx_verb_infer, rlx_verb_bench, rlx_verb_profile, rlx_verb_dump,
-    rlx_verb_explain, rlx_verb_keygen, rlx_verb_sign, rlx_verb_verify;
+    rlx_verb_explain, rlx_verb_keygen, rlx_verb_sign, rlx_verb_verify, rlx_verb_validate;
 
 /* The next option's `val`; -1 at the end; '?' with `diag` set when it is unknown or lacks its value. Operands may stand anywhere. */
 int rlx_cli_option_next(int argc, char **argv, const struct option *options, rlx_diag_t *diag);

@@ -16,6 +16,8 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/compile_job.h"
+#include "ir/source_digest.h"
+#include "ir/text/load.h"
 
 #define ENTRIES_MAX 64
 #define BYTES_MAX ((uint64_t)8 << 30)
@@ -82,6 +84,23 @@ static bool key_external(rlx_text_t *key, const char *model, const rlx_bytes_t *
     return true;
 }
 
+/* A text names other files in many ways: what it comes to is digested, constants included. False where it cannot be read: the compiler will say
+ * why. */
+static bool key_text(rlx_text_t *key, const char *model)
+{
+    uint8_t digest[RLX_BLAKE2B_BYTES];
+    rlx_diag_t ignored = {0};
+    rlx_graph_t *graph;
+    bool read;
+
+    if (rlx_model_load_file(model, &graph, &ignored) != RLX_OK)
+        return false;
+    read = rlx_graph_source_digest(graph, digest, &ignored) == RLX_OK;
+    rlx_graph_destroy(graph);
+    rlx_text_add(key, digest, sizeof digest);
+    return read;
+}
+
 /* The digest of everything, in hexadecimal; "" where the model cannot be cached. */
 static rlx_status_t key_make(const rlx_compile_job_t *job, char out_hex[2 * RLX_BLAKE2B_BYTES + 1], rlx_diag_t *diag)
 {
@@ -99,7 +118,7 @@ static rlx_status_t key_make(const rlx_compile_job_t *job, char out_hex[2 * RLX_
     whole = rlx_bundle_digest_tree(file.data, file.bytes, HASHERS, digest);
     rlx_text_puts(&key, "model ");
     rlx_text_add(&key, digest, sizeof digest);
-    whole = whole && key_external(&key, job->model, &file);
+    whole = whole && (rlx_path_is_text(job->model) ? key_text(&key, job->model) : key_external(&key, job->model, &file));
     if (asprintf(&signatures, "%s.sig", job->model) < 0)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
     key_file(&key, "signatures", signatures);

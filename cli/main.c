@@ -9,12 +9,12 @@
 
 static const rlx_verb_t *const verbs[] = {
     &rlx_verb_init,  &rlx_verb_compile, &rlx_verb_run,    &rlx_verb_infer, &rlx_verb_bench,   &rlx_verb_profile,
-    &rlx_verb_dump,  &rlx_verb_keygen,  &rlx_verb_sign,   &rlx_verb_verify, &rlx_verb_explain,
+    &rlx_verb_dump,  &rlx_verb_keygen,  &rlx_verb_sign,   &rlx_verb_verify, &rlx_verb_validate, &rlx_verb_explain,
 };
 #define N_VERBS (sizeof verbs / sizeof *verbs)
 
 /* Verbs of later versions: named, so that nobody looks for a spelling mistake. */
-static const char *const later[] = {"validate", "bundle", "nodes"};
+static const char *const later[] = {"bundle", "nodes"};
 /* This program under another name is a verb. */
 static const char *const programs[][2] = {{"rlx-ir-dump", "dump"}, {"rlx-ir-validate", "validate"}};
 

@@ -130,7 +130,10 @@ static rlx_status_t verify_run(int argc, char **argv, rlx_diag_t *diag)
     RLX_TRY(request_parse(argc, argv, &request, diag));
     if (request.model == NULL && rlx_path_is_text(request.bundle))
         request.model = request.bundle;
-    status = request.model != NULL && !rlx_cli_ends_with(request.model, ".rlxb") ? source_verify(&request, diag) : bundle_verify(&request, diag);
+    if (request.model != NULL && !rlx_cli_ends_with(request.model, ".rlxb"))
+        status = source_verify(&request, diag);
+    else
+        status = bundle_verify(&request, diag);
     rlx_trust_free(request.trust);
     return status;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/closest.h"
+#include "ir/graph_memory.h"
 #include "ir/text/builder.h"
 
 const char *rlx_text_source(rlx_text_builder_t *builder, const rlx_syntax_statement_t *statement)
@@ -151,7 +152,7 @@ static void output_build(rlx_text_builder_t *builder, const rlx_syntax_output_t 
         rlx_graph_output(builder->graph, value);
     } else if (value->producer != NULL && !value->is_output) {
         if (strcmp(value->name, name) != 0)
-            rlx_value_rename(builder->graph, value, rlx_graph_strdup(builder->graph, name));
+            rlx_value_rename(builder->graph, value, rlx_graph_memory_name(builder->graph->memory, name));
         rlx_graph_output(builder->graph, value);
     } else if (value->is_input && output->name == NULL) {
         rlx_graph_output(builder->graph, value);
@@ -310,13 +311,18 @@ static const char *stem(rlx_graph_t *graph, const char *path)
 
 rlx_status_t rlx_syntax_build(const rlx_syntax_t *syntax, rlx_diag_list_t *findings, rlx_graph_t **out_graph)
 {
-    rlx_text_builder_t builder = {.syntax = syntax, .findings = findings};
-
-    if (syntax->n_modules == 0 && findings->n_errors == 0)
+    if (syntax->n_modules > 0)
+        return rlx_text_module_build(syntax, syntax->modules[syntax->n_modules - 1], 0, findings, out_graph);
+    if (findings->n_errors == 0)
         rlx_report(findings, RLX_E_SYNTAX, RLX_SPAN_NONE, "the text has no module");
-    if (syntax->n_modules == 0)
-        return rlx_diag_list_close(findings, NULL);
-    builder.function = syntax->modules[syntax->n_modules - 1];
+    return rlx_diag_list_close(findings, NULL);
+}
+
+rlx_status_t rlx_text_module_build(const rlx_syntax_t *syntax, const rlx_syntax_function_t *module, int depth, rlx_diag_list_t *findings,
+                                   rlx_graph_t **out_graph)
+{
+    rlx_text_builder_t builder = {.syntax = syntax, .function = module, .findings = findings, .depth = depth};
+
     builder.graph = rlx_graph_create(builder.function->name != NULL ? builder.function->name : "");
     if (builder.function->name == NULL)
         builder.graph->name = stem(builder.graph, syntax->path);

@@ -32,7 +32,8 @@ bool rlx_text_bodies_build(rlx_text_call_t *call, rlx_op_t *op)
     op->bodies = rlx_graph_alloc(call->builder->graph, (size_t)statement->n_bodies * sizeof *op->bodies);
     for (int i = 0; i < statement->n_bodies; i++) {
         rlx_text_builder_t body = {.syntax = call->builder->syntax, .function = statement->bodies[i], .findings = call->builder->findings,
-                                   .files = call->builder->files, .around = call->builder};
+                                   .files = call->builder->files, .around = call->builder,
+                                   .depth = call->builder->depth};
 
         body.graph = rlx_graph_create_child(call->builder->graph, op->kind == RLX_OP_loop ? "body" : i == 0 ? "then_branch" : "else_branch");
         body.graph->text = call->builder->graph->text;

@@ -230,6 +230,25 @@ static bool elements_take(rlx_text_call_t *call, rlx_value_t *value)
     return true;
 }
 
+/* Of a call whose results' types are not written: those of the function. */
+static bool remote_types(rlx_text_call_t *call, rlx_value_t *const *out)
+{
+    const rlx_syntax_field_t *field = rlx_text_field(call->statement, "function");
+    bool typed = true;
+    const char *name;
+
+    for (int i = 0; i < call->statement->n_results; i++)
+        typed = typed && (out[i] == NULL || out[i]->rank >= 0);
+    if (typed || field == NULL || !rlx_text_string(call->builder, field, &name))
+        return typed;
+    if (rlx_text_callee_types(call->builder, name, call->statement->n_results, out))
+        return true;
+    rlx_finding_hint(rlx_report(call->builder->findings, RLX_E_NAME_UNKNOWN, field->value->span,
+                                "the function '%s' is not known here, so the type of its results is not", name),
+                     "Put %s.rlx or %s.rlxir beside the text, or give the type: %%y: f32[1,1000] = rlxc::remote_call(...)", name, name);
+    return false;
+}
+
 static bool results_make(rlx_text_call_t *call, rlx_value_t **out)
 {
     const rlx_syntax_statement_t *statement = call->statement;
@@ -249,6 +268,8 @@ static bool results_make(rlx_text_call_t *call, rlx_value_t **out)
             return false;
     }
     if (call->kind == RLX_OP_store_elements && out[0] == NULL)
+        return false;
+    if (call->kind == RLX_OP_remote_call && !remote_types(call, out))
         return false;
     return call->kind != RLX_OP_store_elements || elements_take(call, out[0]);
 }

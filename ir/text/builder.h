@@ -39,6 +39,7 @@ typedef struct rlx_text_builder {
     rlx_onnx_names_t names;                /* rlx_text_name_t */
     rlx_text_range_t *ranges;
     int n_ranges, cap_ranges;
+    int depth;                             /* of remote calls that led here */
     bool broken;                           /* a value that failed before was used: the statement is passed over */
 } rlx_text_builder_t;
 
@@ -122,6 +123,12 @@ bool rlx_text_op_notes_check(rlx_text_builder_t *builder, const rlx_op_t *op, co
 typedef bool rlx_text_sugar_fn_t(rlx_text_builder_t *builder, const rlx_syntax_statement_t *statement);
 rlx_text_sugar_fn_t *rlx_text_sugar_find(const rlx_syntax_statement_t *statement);
 void rlx_text_sugar_offer(rlx_closest_t *closest);
+
+/* callee.c: the types of the results of a function that is called by name: a module of the text, or of NAME.rlx or NAME.rlxir beside it. Silent
+ * where there is none. */
+bool rlx_text_callee_types(rlx_text_builder_t *builder, const char *name, int n, rlx_value_t *const *results);
+rlx_status_t rlx_text_module_build(const rlx_syntax_t *syntax, const rlx_syntax_function_t *module, int depth, rlx_diag_list_t *findings,
+                                   rlx_graph_t **out_graph);
 
 /* external.c: reads a tensor of a file beside the text into memory of the graph. */
 bool rlx_text_external_load(rlx_text_builder_t *builder, const rlx_syntax_value_t *value, rlx_tensor_t *out);

@@ -65,7 +65,7 @@ static void tensor_move(mover_t *mover, rlx_syntax_value_t *value)
 
     rlx_dims_count(tensor.dims, tensor.rank, &count);
     bytes = (size_t)count * rlx_dtype_size(tensor.dtype);
-    if (bytes <= RLX_TEXT_INLINE_MAX)
+    if (bytes <= RLX_TEXT_INLINE_MAX || rlx_syntax_tensor_is_fill(&tensor))
         return;
     rlx_digest_xxh3(tensor.data, bytes, digest);
     memcpy(external.dims, tensor.dims, sizeof external.dims);

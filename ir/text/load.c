@@ -6,7 +6,9 @@
 
 #include "base/file.h"
 #include "ir/compile.h"
+#include "ir/module/module.h"
 #include "ir/text/build.h"
+#include "ir/text/builder.h"
 #include "ir/text/export.h"
 #include "ir/text/external.h"
 #include "ir/text/print.h"
@@ -31,7 +33,7 @@ rlx_syntax_t *rlx_text_parse(const char *path, const char *text, size_t bytes, r
         rlx_report(findings, RLX_E_TEXT_LIMIT, RLX_SPAN_NONE, "the text has %zu bytes; the limit is %d", bytes, RLX_SYNTAX_FILE_MAX);
         return rlx_syntax_create(path);
     }
-    syntax = rlx_ssa_read(path, text, bytes, findings);
+    syntax = ends_with(path, ".rlx") ? rlx_module_read(path, text, bytes, findings) : rlx_ssa_read(path, text, bytes, findings);
     if (findings->n_errors == 0)
         rlx_syntax_upgrade(syntax, findings);
     return syntax;
@@ -39,16 +41,37 @@ rlx_syntax_t *rlx_text_parse(const char *path, const char *text, size_t bytes, r
 
 static void syntax_destroy(void *syntax) { rlx_syntax_destroy(syntax); }
 
-rlx_status_t rlx_text_load(const char *path, const char *text, size_t bytes, rlx_diag_list_t *findings, rlx_graph_t **out_graph, rlx_diag_t *diag)
+static rlx_status_t text_load(const char *path, const char *text, size_t bytes, int depth, rlx_diag_list_t *findings, rlx_graph_t **out_graph,
+                              rlx_diag_t *diag)
 {
     rlx_syntax_t *syntax = rlx_text_parse(path, text, bytes, findings);
+    const rlx_syntax_function_t *module = syntax->n_modules > 0 ? syntax->modules[syntax->n_modules - 1] : NULL;
 
-    if (findings->n_errors == 0 && rlx_syntax_build(syntax, findings, out_graph) == RLX_OK) {
+    if (module == NULL && findings->n_errors == 0)
+        rlx_report(findings, RLX_E_SYNTAX, RLX_SPAN_NONE, "the text has no module");
+    if (findings->n_errors == 0 && rlx_text_module_build(syntax, module, depth, findings, out_graph) == RLX_OK) {
         rlx_graph_keep(*out_graph, syntax, syntax_destroy);
         return RLX_OK;
     }
     rlx_syntax_destroy(syntax);
     return rlx_diag_list_close(findings, diag);
+}
+
+rlx_status_t rlx_text_load(const char *path, const char *text, size_t bytes, rlx_diag_list_t *findings, rlx_graph_t **out_graph, rlx_diag_t *diag)
+{
+    return text_load(path, text, bytes, 0, findings, out_graph, diag);
+}
+
+rlx_status_t rlx_text_load_callee(const char *path, int depth, rlx_diag_list_t *findings, rlx_graph_t **out_graph)
+{
+    rlx_status_t status;
+    size_t bytes;
+    void *text;
+
+    RLX_TRY(rlx_file_read(path, RLX_SYNTAX_FILE_MAX, &text, &bytes, NULL));
+    status = text_load(path, text, bytes, depth, findings, out_graph, NULL);
+    free(text);
+    return status;
 }
 
 rlx_status_t rlx_text_load_file(const char *path, rlx_diag_list_t *findings, rlx_graph_t **out_graph, rlx_diag_t *diag)

@@ -15,6 +15,9 @@ rlx_syntax_t *rlx_text_parse(const char *path, const char *text, size_t bytes, r
 rlx_status_t rlx_text_load(const char *path, const char *text, size_t bytes, rlx_diag_list_t *findings, rlx_graph_t **out_graph, rlx_diag_t *diag);
 rlx_status_t rlx_text_load_file(const char *path, rlx_diag_list_t *findings, rlx_graph_t **out_graph, rlx_diag_t *diag);
 
+/* The same for a function that a text of `depth` calls names. */
+rlx_status_t rlx_text_load_callee(const char *path, int depth, rlx_diag_list_t *findings, rlx_graph_t **out_graph);
+
 /* The same graph made anew from its own tree, so that nothing is left of how it came about: what is compiled from a model and from the model's text
  * is the same, byte for byte. `*graph` is replaced; it must be a verified graph of the tensor level. */
 rlx_status_t rlx_graph_canonicalise_text(rlx_graph_t **graph, rlx_diag_t *diag);

@@ -187,6 +187,10 @@ static void tensor_print(rlx_printer_t *printer, const rlx_tensor_t *tensor)
     rlx_dims_count(tensor->dims, tensor->rank, &count);
     dims_print(printer, tensor->dtype, tensor->rank, tensor->dims);
     rlx_printer_puts(printer, "{");
+    if (rlx_syntax_tensor_is_fill(tensor)) {
+        rlx_printer_puts(printer, "fill=");
+        count = 1;
+    }
     for (int64_t i = 0; i < count; i++) {
         if (i > 0)
             rlx_printer_comma(printer, false);

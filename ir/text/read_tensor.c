@@ -6,8 +6,6 @@
 
 #include "ir/text/element.h"
 
-#define TENSOR_BYTES_MAX ((int64_t)RLX_SYNTAX_FILE_MAX)
-
 /* nan, or nan:0xBITS */
 static bool nan_read(rlx_reader_t *reader, rlx_element_t *out)
 {
@@ -109,6 +107,30 @@ static bool external_read(rlx_reader_t *reader, rlx_syntax_value_t *value)
     return true;
 }
 
+/* {fill=NUMBER}: that many equal elements; at the word. */
+static bool fill_read(rlx_reader_t *reader, rlx_syntax_value_t *value, int64_t bytes)
+{
+    size_t element_bytes = rlx_dtype_size(value->tensor.dtype);
+    rlx_element_t element;
+    rlx_span_t span;
+    char one[8];
+
+    rlx_lex_next(&reader->lex);
+    if (!rlx_reader_expect(reader, '=', "behind fill"))
+        return false;
+    span = reader->lex.token.span;
+    if (!element_read(reader, &element))
+        return false;
+    if (!rlx_element_encode(value->tensor.dtype, &element, one)) {
+        rlx_report(reader->findings, RLX_E_ARG_VALUE, span, "this number does not fit into %s", rlx_dtype_name(value->tensor.dtype));
+        return false;
+    }
+    value->tensor.data = rlx_syntax_alloc(reader->syntax, bytes > 0 ? (size_t)bytes : 1);
+    for (int64_t at = 0; at < bytes; at += (int64_t)element_bytes)
+        memcpy((char *)value->tensor.data + at, one, element_bytes);
+    return rlx_reader_expect(reader, '}', "behind a tensor");
+}
+
 static bool at_field(const rlx_reader_t *reader)
 {
     static const char *const numbers[] = {"true", "false", "inf", "nan"};
@@ -124,13 +146,15 @@ bool rlx_reader_tensor(rlx_reader_t *reader, rlx_syntax_value_t *value)
     rlx_tensor_t *tensor = &value->tensor;
     int64_t count, bytes, left = reader->lex.end - reader->lex.at;
 
-    if (at_field(reader))
+    if (at_field(reader) && !rlx_reader_at_word(reader, "fill"))
         return external_read(reader, value);
     if (!rlx_dims_count(tensor->dims, tensor->rank, &count) || !rlx_size_mul(count, (int64_t)rlx_dtype_size(tensor->dtype), &bytes) ||
-        bytes > TENSOR_BYTES_MAX || count / 2 > left + 1) {
+        bytes > RLX_SYNTAX_TENSOR_MAX || (count / 2 > left + 1 && !rlx_reader_at_word(reader, "fill"))) {
         rlx_report(reader->findings, RLX_E_SHAPE_TEXT, value->span, "there are not as many elements as the extents say");
         return false;
     }
+    if (rlx_reader_at_word(reader, "fill"))
+        return fill_read(reader, value, bytes);
     tensor->data = rlx_syntax_alloc(reader->syntax, bytes > 0 ? (size_t)bytes : 1);
     if (!elements_read(reader, tensor, count))
         return false;

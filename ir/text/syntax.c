@@ -193,6 +193,17 @@ void rlx_syntax_output_add(rlx_syntax_t *syntax, rlx_syntax_function_t *function
     function->outputs[function->n_outputs++] = (rlx_syntax_output_t){name, span, value};
 }
 
+bool rlx_syntax_tensor_is_fill(const rlx_tensor_t *tensor)
+{
+    size_t bytes = rlx_dtype_size(tensor->dtype);
+    int64_t count, total;
+
+    if (!rlx_dims_count(tensor->dims, tensor->rank, &count) || !rlx_size_mul(count, (int64_t)bytes, &total) || count < 4 ||
+        total > RLX_SYNTAX_TENSOR_MAX)
+        return false;
+    return memcmp(tensor->data, (const char *)tensor->data + bytes, (size_t)total - bytes) == 0;
+}
+
 const rlx_syntax_field_t *rlx_syntax_field(const rlx_syntax_field_t *fields, int n_fields, const char *name)
 {
     for (int i = 0; i < n_fields; i++)

@@ -18,6 +18,7 @@
 
 #define RLX_SCHEMA_VERSION 2           /* of the text: the one that the printer writes */
 #define RLX_SYNTAX_FILE_MAX (64 << 20) /* bytes of a file */
+#define RLX_SYNTAX_TENSOR_MAX ((int64_t)64 << 20) /* bytes of a tensor that stands in the text */
 #define RLX_SYNTAX_BUDGET ((size_t)1 << 30)
 #define RLX_SYNTAX_DEPTH_MAX 64
 #define RLX_SYNTAX_BODIES_MAX 16
@@ -153,7 +154,8 @@ struct rlx_syntax_function {
 
 struct rlx_syntax {
     const char *path;    /* of the file, for messages and for files beside it; borrowed text of the arena */
-    int version;         /* schema version as written; 0: none was written */
+    int version;         /* schema version as written; 0: none was written. Upgrading (ir/text/version.h) makes it the current one */
+    int written;         /* what it was before; set by upgrading */
     rlx_span_t version_span;
     int n_modules;
     rlx_syntax_function_t **modules; /* the last one is what a compiler compiles unless told otherwise; others are called by name */
@@ -184,6 +186,8 @@ rlx_syntax_result_t *rlx_syntax_result_add(rlx_syntax_t *syntax, rlx_syntax_stat
 void rlx_syntax_arg_add(rlx_syntax_t *syntax, rlx_syntax_statement_t *statement, rlx_syntax_value_t *value);
 void rlx_syntax_output_add(rlx_syntax_t *syntax, rlx_syntax_function_t *function, const char *name, rlx_span_t span, rlx_syntax_value_t *value);
 
+/* All elements have the same bits, there are at least 4, and the text may hold that many: it is written {fill=x}. */
+bool rlx_syntax_tensor_is_fill(const rlx_tensor_t *tensor);
 /* The field called `name`, or NULL. */
 const rlx_syntax_field_t *rlx_syntax_field(const rlx_syntax_field_t *fields, int n_fields, const char *name);
 /* "a list", "an integer" ... for messages. */

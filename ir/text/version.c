@@ -38,9 +38,10 @@ void rlx_syntax_upgrade(rlx_syntax_t *syntax, rlx_diag_list_t *findings)
 {
     int version = syntax->version;
 
+    syntax->written = version;
     if (version == 0) {
         rlx_finding_hint(rlx_report_note(findings, RLX_E_SCHEMA_VERSION, RLX_SPAN_NONE, "the text names no schema version: it is read as version %d",
-                                         RLX_SCHEMA_VERSION), "Begin it with `rlx.ir %d;`.", RLX_SCHEMA_VERSION);
+                                         RLX_SCHEMA_VERSION), "Begin it with `rlx.ir %d;`, or @rlx.module(version=%d).", RLX_SCHEMA_VERSION, RLX_SCHEMA_VERSION);
         syntax->version = RLX_SCHEMA_VERSION;
         return;
     }
