@@ -58,7 +58,7 @@ static void blocks_run(const conv_work_t *work, int64_t block, int64_t nb)
     int64_t step = rlx_segment_blocks_conv(win), blocks = (work->channels + 15) / 16, plane = win->out[1] * win->out[2] * 16;
     const float *w = work->w + block * work->w_block;
     conv_tile_t tile = {.tap = work->source.tap, .taps = taps, .block_step = work->source.block_step, .w_step = work->w_block,
-                        .y_pixel = 16, .y_block = plane, .lo = work->finish->lo, .hi = work->finish->hi};
+                        .y_pixel = 16, .y_block = plane, .lo = work->finish->lo, .hi = work->finish->hi, .affine = work->finish->affine};
     float start[16 * CONV_TILE_BLOCKS];
 
     for (int64_t i = 0; i < 16 * conv_tile_lines(nb); i++)
@@ -68,7 +68,7 @@ static void blocks_run(const conv_work_t *work, int64_t block, int64_t nb)
 
         tile.blocks = last ? full - c : step;
         tile.tail = last ? tail : 0;
-        tile.clamp = last && work->finish->clamp;
+        tile.end = last ? work->finish->end : CONV_FINISH_NONE;
         tile.x = work->source.x + c * work->source.block_step;
         tile.w = w + c * taps * 256;
         tile.start = c == 0 ? start : NULL;

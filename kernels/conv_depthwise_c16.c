@@ -42,9 +42,12 @@ VEC16_INLINE void run_finish(int n, const depthwise_t *t, vec16_t *acc)
     if (residual != NULL)
         VEC16_UNROLL for (int p = 0; p < n; p++)
             acc[p] += vec16_load(residual + p * 16);
-    if (t->finish->clamp)
+    if (t->finish->end == CONV_FINISH_CLAMP)
         VEC16_UNROLL for (int p = 0; p < n; p++)
             acc[p] = conv_finish_clamp(acc[p], t->finish->lo, t->finish->hi);
+    else if (t->finish->end == CONV_FINISH_HARD_SWISH)
+        VEC16_UNROLL for (int p = 0; p < n; p++)
+            acc[p] = conv_finish_hard_swish(acc[p], t->finish->affine);
     VEC16_UNROLL for (int p = 0; p < n; p++)
         vec16_store(t->y + p * 16, acc[p]);
 }

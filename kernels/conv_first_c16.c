@@ -54,10 +54,14 @@ VEC16_INLINE void tile_run(int n, int nb, const first_tile_t *t)
         VEC16_UNROLL for (int p = 0; p < n; p++)
             VEC16_UNROLL for (int j = 0; j < nb; j++)
                 acc[p][j] = tile16_add(acc[p][j], tile16_load(t->residual + j * t->y_block + p * 16));
-    if (t->finish->clamp)
+    if (t->finish->end == CONV_FINISH_CLAMP)
         VEC16_UNROLL for (int p = 0; p < n; p++)
             VEC16_UNROLL for (int j = 0; j < nb; j++)
                 acc[p][j] = tile16_min(tile16_splat(t->finish->hi), tile16_max(tile16_splat(t->finish->lo), acc[p][j]));
+    else if (t->finish->end == CONV_FINISH_HARD_SWISH)
+        VEC16_UNROLL for (int p = 0; p < n; p++)
+            VEC16_UNROLL for (int j = 0; j < nb; j++)
+                acc[p][j] = conv_finish_tile_hard_swish(acc[p][j], t->finish->affine);
     VEC16_UNROLL for (int p = 0; p < n; p++)
         VEC16_UNROLL for (int j = 0; j < nb; j++)
             tile16_store(t->y + j * t->y_block + p * 16, acc[p][j]);

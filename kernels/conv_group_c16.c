@@ -22,8 +22,9 @@ typedef struct group_tile {
     float *y;
     int64_t y_block;
     int64_t keep;          /* lanes of the first block that stay as they are */
-    int clamp;
+    int end; /* of kernels/conv_finish.h */
     float lo, hi;
+    const float *affine;
 } group_tile_t;
 
 VEC16_INLINE void group_tile_finish(int n, int nb, const group_tile_t *t, vec16_t acc[][2])
@@ -39,10 +40,14 @@ VEC16_INLINE void group_tile_finish(int n, int nb, const group_tile_t *t, vec16_
         VEC16_UNROLL for (int p = 0; p < n; p++)
             VEC16_UNROLL for (int j = 0; j < nb; j++)
                 acc[p][j] += vec16_load(t->residual + p * 16 + j * t->y_block);
-    if (t->clamp)
+    if (t->end == CONV_FINISH_CLAMP)
         VEC16_UNROLL for (int p = 0; p < n; p++)
             VEC16_UNROLL for (int j = 0; j < nb; j++)
                 acc[p][j] = conv_finish_clamp(acc[p][j], t->lo, t->hi);
+    else if (t->end == CONV_FINISH_HARD_SWISH)
+        VEC16_UNROLL for (int p = 0; p < n; p++)
+            VEC16_UNROLL for (int j = 0; j < nb; j++)
+                acc[p][j] = conv_finish_hard_swish(acc[p][j], t->affine);
     if (t->keep > 0) {
         vec16_mask_t mine = *(const vec16_mask_t *)lanes >= (int32_t)t->keep;
 
@@ -170,7 +175,7 @@ static void blocks_run(const group_work_t *work, int64_t g, int64_t block, int64
     const rlx_conv_window_t *win = &work->p->window;
     int64_t first = g * work->outputs, plane = win->out[1] * win->out[2] * 16, segment = rlx_segment_blocks_conv(win) * 16 * work->source.taps;
     group_tile_t tile = {.w_step = work->steps * 16, .y_block = plane, .keep = block * 16 < first ? first - block * 16 : 0,
-                         .lo = work->finish->lo, .hi = work->finish->hi};
+                         .lo = work->finish->lo, .hi = work->finish->hi, .affine = work->finish->affine};
     float start[16 * CONV_TILE_BLOCKS];
 
     for (int64_t i = 0; i < 16 * nb; i++)
@@ -182,7 +187,7 @@ static void blocks_run(const group_work_t *work, int64_t g, int64_t block, int64
         tile.steps = last ? work->steps - k : segment;
         tile.w = w + k * 16;
         tile.start = k == 0 ? start : NULL;
-        tile.clamp = last && work->finish->clamp;
+        tile.end = last ? work->finish->end : CONV_FINISH_NONE;
         segment_run(work, &tile, nb, work->y + block * plane, last);
     }
 }

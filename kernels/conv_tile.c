@@ -32,10 +32,14 @@ VEC16_INLINE void tile_finish(int n, int nb, const conv_tile_t *t, tile16_t acc[
         VEC16_UNROLL for (int p = 0; p < n; p++, residual += t->y_pixel)
             VEC16_UNROLL for (int j = 0; j < nb; j++)
                 acc[p][j] = tile16_add(acc[p][j], tile16_load(residual + j * t->y_block));
-    if (t->clamp)
+    if (t->end == CONV_FINISH_CLAMP)
         VEC16_UNROLL for (int p = 0; p < n; p++)
             VEC16_UNROLL for (int j = 0; j < nb; j++)
                 acc[p][j] = tile16_min(tile16_splat(t->hi), tile16_max(tile16_splat(t->lo), acc[p][j]));
+    else if (t->end == CONV_FINISH_HARD_SWISH)
+        VEC16_UNROLL for (int p = 0; p < n; p++)
+            VEC16_UNROLL for (int j = 0; j < nb; j++)
+                acc[p][j] = conv_finish_tile_hard_swish(acc[p][j], t->affine);
     VEC16_UNROLL for (int p = 0; p < n; p++, y += t->y_pixel)
         VEC16_UNROLL for (int j = 0; j < nb; j++)
             tile16_store(y + j * t->y_block, acc[p][j]);

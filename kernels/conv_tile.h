@@ -36,8 +36,9 @@ typedef struct conv_tile {
     const float *prefetch; /* walks by prefetch_lines lines of 64 bytes every fourth channel; w_step apart like w: the next weights */
     int64_t prefetch_lines;
     const float *residual; /* laid out like y, added at the end; or NULL */
-    int clamp;             /* then the result is kept in [lo, hi] */
+    int end;               /* then this (kernels/conv_finish.h), with lo and hi */
     float lo, hi;
+    const float *affine;   /* of the conv_finish_t */
 } conv_tile_t;
 
 /* X(pixels, nb) for every size of a tile: small on every target; with one block, also large on 512-bit ones, where middle goes with both. */

@@ -124,7 +124,7 @@ static void pair_run(transpose_pass_t *pass, const float *w, const float *start,
         pass->tile.w = pass->tile.prefetch = w + c * pass->tile.taps * 256;
         pass->tile.blocks = pass->last ? full - c : step;
         pass->tile.tail = pass->last ? tail : 0;
-        pass->tile.clamp = pass->last && work->finish->clamp;
+        pass->tile.end = pass->last ? work->finish->end : CONV_FINISH_NONE;
         pass->tile.start = c == 0 ? start : NULL;
         rows_run(pass, y);
     }
@@ -147,7 +147,7 @@ static void blocks_run(const transpose_work_t *work, int64_t nb, const float *w,
     transpose_pass_t pass = {.work = work, .nb = nb,
                              .tile = {.tap = work->tap, .block_step = work->block_step, .w_step = w_block,
                                       .y_pixel = win->stride[2] * 16, .y_block = win->out[1] * win->out[2] * 16,
-                                      .lo = work->finish->lo, .hi = work->finish->hi}};
+                                      .lo = work->finish->lo, .hi = work->finish->hi, .affine = work->finish->affine}};
 
     for (pass.rh = 0; pass.rh < win->stride[1]; pass.rh++)
         for (pass.rw = 0; pass.rw < win->stride[2]; pass.rw++) {

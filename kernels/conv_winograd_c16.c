@@ -93,8 +93,9 @@ typedef struct patch_out {
     float *y;
     const float *residual; /* at the same place, or NULL */
     int64_t row_step, rows, columns;
-    int clamp;
+    int end; /* of kernels/conv_finish.h */
     float lo, hi;
+    const float *affine;
 } patch_out_t;
 
 /* Row `i` of a patch: bias, epilogue, store. */
@@ -108,9 +109,12 @@ VEC16_INLINE void row_finish(const int m, const patch_out_t *out, int i, vec16_t
         VEC16_UNROLL for (int j = 0; j < m; j++)
             if (j < out->columns)
                 t[j] += vec16_load(out->residual + i * out->row_step + j * 16);
-    if (out->clamp)
+    if (out->end == CONV_FINISH_CLAMP)
         VEC16_UNROLL for (int j = 0; j < m; j++)
             t[j] = conv_finish_clamp(t[j], out->lo, out->hi);
+    else if (out->end == CONV_FINISH_HARD_SWISH)
+        VEC16_UNROLL for (int j = 0; j < m; j++)
+            t[j] = conv_finish_hard_swish(t[j], out->affine);
     VEC16_UNROLL for (int j = 0; j < m; j++)
         if (j < out->columns)
             vec16_store(y + j * 16, t[j]);
@@ -207,8 +211,8 @@ static void run_finish(const winograd_work_t *work, const winograd_run_t *run, i
     int64_t m = work->p->m, blocks_out = (work->p->outputs + 15) / 16, plane = w->out[1] * w->out[2] * 16, step = sums_step(work);
     int64_t at = (run->n * blocks_out + block) * plane + (run->row * w->out[2] + run->column) * 16;
     float *y = (float *)work->args->out[0].base + at;
-    patch_out_t out = {.row_step = w->out[2] * 16, .rows = winograd_least(m, w->out[1] - run->row), .clamp = work->finish->clamp,
-                       .lo = work->finish->lo, .hi = work->finish->hi};
+    patch_out_t out = {.row_step = w->out[2] * 16, .rows = winograd_least(m, w->out[1] - run->row), .end = work->finish->end,
+                       .lo = work->finish->lo, .hi = work->finish->hi, .affine = work->finish->affine};
 
     for (int64_t i = 0; i < run->count; i++, taps += 16) {
         out.y = y + i * m * 16;

@@ -92,6 +92,21 @@ static rlx_op_t *case_op(rlx_graph_t *graph, const conv_case_t *t)
     return op;
 }
 
+/* A hard swish with some of the numbers that may scale and shift before and after it. */
+static void epilogue_swish(rlx_graph_t *graph, rlx_op_t *op, rlx_epilogue_t *epilogue)
+{
+    static const rlx_op_kind_t kinds[] = {RLX_OP_mul, RLX_OP_add, RLX_OP_hard_swish, RLX_OP_mul, RLX_OP_add};
+    static const float numbers[] = {1.5f, -0.3f, 0, -0.75f, 0.1f};
+
+    for (int i = 0; i < 5; i++) {
+        rlx_value_t *out = rlx_graph_value(graph, "step", RLX_F32);
+
+        if (i == 2 || kernel_random(3) > 0)
+            epilogue->steps[epilogue->n_steps++] =
+                (rlx_epilogue_step_t){.op = rlx_graph_op(graph, NULL, kinds[i], "step", 1, &op->in[0], 1, &out), .scalar = numbers[i]};
+    }
+}
+
 /* A random epilogue; at most one step adds a tensor, which becomes the op's last operand. */
 static void epilogue_add(rlx_graph_t *graph, rlx_op_t *op, int n_steps)
 {
@@ -104,6 +119,10 @@ static void epilogue_add(rlx_graph_t *graph, rlx_op_t *op, int n_steps)
         return;
     sched->epilogue = epilogue;
     sched->n_operands = op->n_in;
+    if (kernel_random(4) == 0) {
+        epilogue_swish(graph, op, epilogue);
+        return;
+    }
     for (int i = 0; i < n_steps; i++) {
         rlx_value_t *out = rlx_graph_value(graph, "step", RLX_F32);
         rlx_op_kind_t kind = kinds[i == 0 ? kernel_random(3) : kernel_random(7)];
