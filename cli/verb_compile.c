@@ -264,7 +264,7 @@ const rlx_verb_t rlx_verb_compile = {
             "  --tune-log FILE     writes what was measured, as JSON lines\n"
             "  --tune-from FILE    takes choices and costs from such a log instead: the same bundle, byte for byte, without measuring\n"
             "\n"
-            "Signatures of the source (FILE.onnx.sig, by rlx sign --model) are verified and carried into the bundle.\n"
+            "Signatures of the source (FILE.sig beside it, by rlx sign --model) are verified and carried into the bundle.\n"
             "Open dimensions of the model stay open. The same model, options and version give the same bytes, so what was compiled is kept\n"
             "in RLX_CACHE_DIR (or ~/.cache/rlx) and copied when the same is asked for again.\n"
             "\n"

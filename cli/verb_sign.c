@@ -113,13 +113,13 @@ const rlx_verb_t rlx_verb_sign = {
     .name = "sign",
     .summary = "sign a bundle, or the source of one",
     .help = "rlx sign FILE.rlxb --key NAME.key [-o OUT.rlxb]\n"
-            "rlx sign --model FILE.onnx --key NAME.key [-o FILE.sig]\n"
+            "rlx sign --model FILE --key NAME.key [-o FILE.sig]\n"
             "\n"
             "A bundle is verified, then signed: the signature covers every byte of it. It is put into the file itself, by rename. Signatures of\n"
             "other keys stay, up to 16.\n"
             "\n"
-            "A source is signed over its canonical form, into FILE.onnx.sig beside it. `rlx compile` verifies that file and carries the\n"
-            "signatures into the bundle. Signatures of other keys stay, unless the source was changed since.\n"
+            "A source (ONNX, or the text of the IR) is signed over its canonical form, into FILE.sig beside it. `rlx compile` verifies that\n"
+            "file and carries the signatures into the bundle. Signatures of other keys stay, unless the source was changed since.\n"
             "\n"
             "Options:\n"
             "  --key FILE         the secret key (`rlx keygen` makes one)\n"

@@ -142,11 +142,11 @@ const rlx_verb_t rlx_verb_verify = {
     .name = "verify",
     .summary = "check every byte of a bundle, and who signed it",
     .help = "rlx verify FILE.rlxb [--trusted DIR]\n"
-            "rlx verify FILE.rlx|FILE.rlxir|--model FILE.onnx [--trusted DIR]\n"
+            "rlx verify FILE.rlx|FILE.rlxir|--model FILE [--trusted DIR]\n"
             "\n"
             "Hashes all of a bundle, whatever was hashed before, and prints whose signatures stand in it. What was changed is named: header,\n"
-            "signature block, manifest, segment with its MiB, code image, gap or length. Of a model: that it is well formed, and whose signatures of\n"
-            "the source stand in FILE.onnx.sig (FILE.rlxir.sig), and that they fit it.\n"
+            "signature block, manifest, segment with its MiB, code image, gap or length. Of a model: that it is well formed, whose signatures\n"
+            "stand in the file of its name and .sig, and that they fit it.\n"
             "\n"
             "Options:\n"
             "  --trusted DIR  a folder of public keys, NAME.pub; without a signature of one of them the bundle, or source, is refused\n"

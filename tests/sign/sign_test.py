@@ -169,6 +169,17 @@ def a_source_is_signed_over_what_it_means(kit):
 
 
 @test
+def the_text_of_a_model_is_the_same_source(kit):
+    text = kit.folder / "text.rlxir"
+    expect(rlx("dump", kit.model, "--output", text), 0)
+    digests = [expect(rlx("verify", "--model", path), 0).stdout.split()[2] for path in (kit.model, text)]
+    assert digests[0] == digests[1] and len(digests[0]) == 64, digests
+    expect(rlx("sign", "--model", text, "--key", kit.key("alice")), 0, "text.rlxir.sig")
+    text.write_text(text.read_text().replace(";", " ;"))  # written down in another way
+    expect(rlx("verify", "--model", text, "--trusted", kit.trusted), 0, ": trusted")
+
+
+@test
 def run_refuses_what_it_would_have_to_compile(kit):
     expect(rlx("run", "--model", kit.model, "--port", "0", "--verify-signature", "--trusted-keys", kit.trusted), 1, "RLX-1305", "compile --key")
 
