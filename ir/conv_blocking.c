@@ -9,7 +9,7 @@
 #define GATHER_BYTES (1 << 20)      /* larger inputs are gathered row block by row block */
 #define GATHER_BYTES_MOST (4 << 20) /* where tuning asks for it */
 #define FIRST_BYTES (64 << 10)
-#define DEPTHWISE_BYTES (96 << 10)
+#define DEPTHWISE_BYTES (1 << 20)
 #define WEIGHT_BYTES (1 << 20)      /* larger weights are not passed again for the sake of more pieces */
 #define PIECES 16
 #define GROUP_PIXELS 56             /* of a piece of a 1x1 convolution in groups */
@@ -213,15 +213,18 @@ rlx_conv_blocking_t rlx_conv_blocking_group(rlx_graph_t *graph, const rlx_conv_g
     return b;
 }
 
-rlx_conv_blocking_t rlx_conv_blocking_depthwise(rlx_graph_t *graph, const rlx_conv_geometry_t *g)
+/* Tall pieces: at the top of each the machine's prefetching begins anew. */
+rlx_conv_blocking_t rlx_conv_blocking_depthwise(rlx_graph_t *graph, const rlx_conv_geometry_t *g, int64_t channels)
 {
     rlx_exprs_t *e = graph->exprs;
-    int64_t halo = reach(g, 0) / g->stride[0];
+    int64_t planes = (channels + 15) / 16, halo = reach(g, 0) / g->stride[0];
     rlx_expr_t row_bytes = rlx_expr_mul(e, num(graph, 64), row_pixels(graph, g));
+    rlx_expr_t most = rlx_expr_ceildiv(e, g->out[0], num(graph, (chosen(g->cut.pieces, PIECES) + planes - 1) / planes));
     rlx_conv_blocking_t b = {.range = 1, .ranges = 1};
 
-    rows_choose(graph, g->out[0], row_bytes, chosen(g->cut.cache_kib << 10, DEPTHWISE_BYTES), halo, rows_half(graph, g), &b);
-    b.scratch = scratch_bytes(graph, g->kernel[0] * g->kernel[1], row_bytes, b.rows, halo);
+    rows_choose(graph, g->out[0], row_bytes, chosen(g->cut.cache_kib << 10, DEPTHWISE_BYTES), halo,
+                rlx_expr_min(e, rows_half(graph, g), most), &b);
+    b.scratch = num(graph, 0);
     return b;
 }
 

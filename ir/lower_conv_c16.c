@@ -164,7 +164,7 @@ static rlx_conv_blocking_t blocking_of(rlx_graph_t *graph, const rlx_conv_geomet
     if (form == RLX_CONV_FIRST)
         return rlx_conv_blocking_first(graph, g, channels);
     if (form == RLX_CONV_DEPTHWISE)
-        return rlx_conv_blocking_depthwise(graph, g);
+        return rlx_conv_blocking_depthwise(graph, g, s->channels);
     if (form == RLX_CONV_TRANSPOSE)
         return rlx_conv_blocking_transpose(graph, g, channels, outputs);
     return rlx_conv_blocking_direct(graph, g, channels, outputs);
