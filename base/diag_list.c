@@ -52,20 +52,20 @@ rlx_status_t rlx_diag_list_source(rlx_diag_list_t *list, const char *path, const
     return RLX_OK;
 }
 
-static bool is_error_at(const rlx_finding_t *finding, rlx_span_t span)
+static bool is_at(const rlx_finding_t *finding, rlx_severity_t severity, rlx_span_t span)
 {
-    return finding->severity == RLX_SEVERITY_ERROR && finding->span.line == span.line && finding->span.column == span.column;
+    return finding->severity == severity && finding->span.line == span.line && finding->span.column == span.column;
 }
 
-/* There is an error at that place, as far as findings are remembered: all that are kept, and the last of the others. */
-static bool list_holds(const rlx_diag_list_t *list, rlx_span_t span)
+/* There is a finding of the kind at that place, as far as findings are remembered: all that are kept, and the last of the others. */
+static bool list_holds(const rlx_diag_list_t *list, rlx_severity_t severity, rlx_span_t span)
 {
     if (span.line == 0)
         return false;
     for (int i = 0; i < list->n_findings; i++)
-        if (is_error_at(list->findings[i], span))
+        if (is_at(list->findings[i], severity, span))
             return true;
-    return is_error_at(&list->spare, span);
+    return is_at(&list->spare, severity, span);
 }
 
 /* A new kept finding, or NULL: out of memory. */
@@ -91,9 +91,9 @@ static rlx_finding_t *list_grow(rlx_diag_list_t *list)
 
 static rlx_finding_t *list_add(rlx_diag_list_t *list, rlx_severity_t severity, rlx_error_code_t code, rlx_span_t span)
 {
-    int *count = severity == RLX_SEVERITY_ERROR ? &list->n_errors : &list->n_warnings;
+    int *count = severity == RLX_SEVERITY_ERROR ? &list->n_errors : severity == RLX_SEVERITY_WARNING ? &list->n_warnings : &list->n_remarks;
     int max = severity == RLX_SEVERITY_ERROR ? list->errors_max : RLX_DIAG_WARNINGS_MAX;
-    bool again = severity == RLX_SEVERITY_ERROR && list_holds(list, span);
+    bool again = list_holds(list, severity, span);
     rlx_finding_t *finding = !again && *count < max ? list_grow(list) : NULL;
 
     if (!again && *count < INT32_MAX)

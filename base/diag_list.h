@@ -2,7 +2,7 @@
  *
  * A finding says what is wrong (message), what would be right (expected) and what to do (hint), and points at a place of the text. Findings are
  * printed in order of position, whoever found them when. Memory is bounded: beyond `errors_max` errors (and RLX_DIAG_WARNINGS_MAX warnings)
- * the others are counted only. Two errors at one place are one: the first stays.
+ * the others are counted only. Two errors at one place are one, and so are two warnings: the first stays.
  *
  * Owner: the caller, by value; the list keeps its own copy of the text. Thread: one at a time. */
 #ifndef RLX_BASE_DIAG_LIST_H
@@ -46,7 +46,7 @@ typedef struct rlx_diag_list {
     size_t bytes;
     rlx_finding_t **findings; /* owned */
     int n_findings, cap_findings;
-    int n_errors, n_warnings; /* all that were reported, those not kept included */
+    int n_errors, n_warnings, n_remarks; /* all that were reported, those not kept included; remarks: notes that stand alone */
     int errors_max;
     rlx_finding_t spare;      /* takes what is not kept */
 } rlx_diag_list_t;

@@ -173,7 +173,7 @@ RLX_ERROR(TEXT_LIMIT, 2004, RLX_RESOURCE_EXHAUSTED, "text exceeds a limit",
           "The file is too large, or something in it nests too deeply or has too many parts.",
           "Split the module, and keep large constants in .npy or .safetensors files beside it.")
 RLX_ERROR(NOT_LANGUAGE, 2005, RLX_UNIMPLEMENTED, "not part of the language",
-          "The module form has the syntax of Python, but describes a graph: it has no loops, conditions, classes or imports.",
+          "The module form has the syntax of Python, but describes a graph: no loops over tensors, no conditions on them, no classes, no imports.",
           "Write what the message says, or trace a Python program with @rlx.jit.")
 RLX_ERROR(NAME_UNKNOWN, 2006, RLX_NOT_FOUND, "name not defined",
           "A value, function or word is used that nothing above it defines.", "Define it before it is used, or correct the spelling.")
@@ -189,7 +189,7 @@ RLX_ERROR(ARG_TYPE, 2011, RLX_INVALID_ARGUMENT, "argument of the wrong kind",
           "An argument is a number where a list is expected, a tensor where a constant is expected, and the like.",
           "Write what is expected.")
 RLX_ERROR(ARG_VALUE, 2012, RLX_INVALID_ARGUMENT, "argument out of range",
-          "An argument has a value that the operator does not allow.", "Choose one of the values that the message names.")
+          "An argument has a value that the operator does not allow.", "Correct it as the message says.")
 RLX_ERROR(TYPE_MISMATCH, 2013, RLX_INVALID_ARGUMENT, "element types do not fit",
           "Operands have different element types, or one that the operator does not take.", "Convert one of them with rlx.cast.")
 RLX_ERROR(SHAPE_TEXT, 2014, RLX_INVALID_ARGUMENT, "shapes do not fit",

@@ -144,17 +144,22 @@ static rlx_array_error_t element_op(const char *op, const rlx_tensor_t *a, int64
     return rlx_array_put_int(out, i, value) ? RLX_ARRAY_OK : RLX_ARRAY_RANGE;
 }
 
-rlx_array_error_t rlx_array_binary(rlx_syntax_t *syntax, const char *op, const rlx_operand_t *a, const rlx_operand_t *b, rlx_tensor_t *out)
+/* A number written in Python takes the result's type before anything is computed. */
+static rlx_array_error_t number_cast(rlx_syntax_t *syntax, const rlx_operand_t *operand, const rlx_operand_t *other, rlx_dtype_t type, rlx_operand_t *out)
+{
+    *out = *operand;
+    return operand->weak && !other->weak ? rlx_array_cast(syntax, &operand->array, type, &out->array) : RLX_ARRAY_OK;
+}
+
+static rlx_array_error_t elements_binary(rlx_syntax_t *syntax, const char *op, const rlx_operand_t *a, const rlx_operand_t *b, rlx_dtype_t type,
+                                         rlx_tensor_t *out)
 {
     int64_t dims[RLX_RANK_MAX], strides_a[RLX_RANK_MAX], strides_b[RLX_RANK_MAX], index[RLX_RANK_MAX] = {0}, count, at_a = 0, at_b = 0;
-    rlx_dtype_t type = result_type(op, a, b);
     rlx_array_error_t error = RLX_ARRAY_OK;
     int rank = 0;
 
     if (!broadcast(&a->array, &b->array, &rank, dims))
         return RLX_ARRAY_SHAPES;
-    if (type == RLX_DTYPE_NONE || type == RLX_U64 || (type == RLX_BOOL && op[0] != 'm'))
-        return RLX_ARRAY_TYPES;
     if (!rlx_array_make(syntax, type, rank, dims, out))
         return RLX_ARRAY_TOO_LARGE;
     broadcast_strides(&a->array, rank, strides_a);
@@ -173,6 +178,20 @@ rlx_array_error_t rlx_array_binary(rlx_syntax_t *syntax, const char *op, const r
         }
     }
     return error;
+}
+
+rlx_array_error_t rlx_array_binary(rlx_syntax_t *syntax, const char *op, const rlx_operand_t *a, const rlx_operand_t *b, rlx_tensor_t *out)
+{
+    rlx_dtype_t type = result_type(op, a, b);
+    rlx_operand_t x, y;
+    rlx_array_error_t error;
+
+    if (type == RLX_DTYPE_NONE || type == RLX_U64 || (type == RLX_BOOL && op[0] != 'm'))
+        return RLX_ARRAY_TYPES;
+    error = number_cast(syntax, a, b, type, &x);
+    if (error == RLX_ARRAY_OK)
+        error = number_cast(syntax, b, a, type, &y);
+    return error == RLX_ARRAY_OK ? elements_binary(syntax, op, &x, &y, type, out) : error;
 }
 
 static double sign_of(double x) { return isnan(x) ? x : x > 0 ? 1 : x < 0 ? -1 : 0; }

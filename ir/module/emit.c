@@ -155,7 +155,12 @@ static bool constant_value(rlx_evaluator_t *e, rlx_syntax_statement_t *statement
     for (int i = 0; i < statement->n_keywords && place == NULL; i++)
         if (strcmp(statement->keywords[i].name, "value") == 0)
             place = &statement->keywords[i].value;
-    if (place == NULL || (*place)->kind == RLX_SYNTAX_EXTERNAL)
+    if (place == NULL) {
+        rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_MISSING, statement->callee_span, "rlx.constant needs `value`"),
+                         "Write rlx.constant(value=np.zeros((64, 3, 7, 7), np.float32)); what comes from outside is rlx.tensor(shape=[...]).");
+        return false;
+    }
+    if ((*place)->kind == RLX_SYNTAX_EXTERNAL)
         return true;
     if ((*place)->kind == RLX_SYNTAX_REF || (*place)->kind == RLX_SYNTAX_STRING || (*place)->kind == RLX_SYNTAX_DICT || (*place)->kind == RLX_SYNTAX_NONE ||
         (*place)->kind == RLX_SYNTAX_NAME || (*place)->kind == RLX_SYNTAX_DTYPE) {

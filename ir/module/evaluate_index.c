@@ -135,33 +135,23 @@ static rlx_py_t *index_array(rlx_evaluator_t *e, const rlx_node_t *node, const r
 }
 
 typedef struct slicing {
-    rlx_py_t *starts, *ends, *axes, *steps, *dropped;
-    bool cuts;
+    rlx_py_t *starts, *ends, *axes, *steps;
 } slicing_t;
 
-/* One index of a tensor, whose extent nobody knows yet: INT64_MAX stands for its end. */
+/* begin:end:step of an axis whose extent nobody knows yet: INT64_MAX stands for its end. */
 static bool slicing_add(rlx_evaluator_t *e, const rlx_node_t *node, int axis, slicing_t *slicing)
 {
-    int64_t first, last, step = 1;
-    bool drop = node->kind != RLX_NODE_SLICE;
+    int64_t first, last, step;
 
-    if (drop) {
-        if (!part_read(e, node, 0, &first))
-            return false;
-        last = first == -1 ? INT64_MAX : first + 1;
-        rlx_syntax_value_add(e->syntax, slicing->dropped, rlx_py_int(e, axis, node->span));
-    } else {
-        if (node->items[0] == NULL && node->items[1] == NULL && node->items[2] == NULL)
-            return true;
-        if (!part_read(e, node->items[2], 1, &step) || !part_read(e, node->items[0], step > 0 ? 0 : INT64_MAX, &first) ||
-            !part_read(e, node->items[1], step > 0 ? INT64_MAX : INT64_MIN, &last))
-            return false;
-        if (step == 0) {
-            rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_VALUE, node->span, "a slice cannot step by 0"), "Leave the step out, or write another.");
-            return false;
-        }
+    if (node->items[0] == NULL && node->items[1] == NULL && node->items[2] == NULL)
+        return true;
+    if (!part_read(e, node->items[2], 1, &step) || !part_read(e, node->items[0], step > 0 ? 0 : INT64_MAX, &first) ||
+        !part_read(e, node->items[1], step > 0 ? INT64_MAX : INT64_MIN, &last))
+        return false;
+    if (step == 0) {
+        rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_VALUE, node->span, "a slice cannot step by 0"), "Leave the step out, or write another.");
+        return false;
     }
-    slicing->cuts = true;
     rlx_syntax_value_add(e->syntax, slicing->starts, rlx_py_int(e, first, node->span));
     rlx_syntax_value_add(e->syntax, slicing->ends, rlx_py_int(e, last, node->span));
     rlx_syntax_value_add(e->syntax, slicing->axes, rlx_py_int(e, axis, node->span));
@@ -169,36 +159,65 @@ static bool slicing_add(rlx_evaluator_t *e, const rlx_node_t *node, int axis, sl
     return true;
 }
 
-/* x[0, 2:] of a tensor: slice, and squeeze for axes that have one index. */
-static rlx_py_t *index_tensor(rlx_evaluator_t *e, const rlx_node_t *node, rlx_py_t *object, const rlx_want_t *want)
+static rlx_py_t *emit_slice(rlx_evaluator_t *e, rlx_py_t *object, const slicing_t *slicing, rlx_span_t span, const rlx_want_t *want)
 {
-    const rlx_node_t *index = node->items[1];
-    int n = index->kind == RLX_NODE_TUPLE ? index->n_items : 1;
-    rlx_span_t span = node->span;
-    slicing_t slicing = {rlx_py_new(e, RLX_SYNTAX_LIST, span), rlx_py_new(e, RLX_SYNTAX_LIST, span), rlx_py_new(e, RLX_SYNTAX_LIST, span),
-                         rlx_py_new(e, RLX_SYNTAX_LIST, span), rlx_py_new(e, RLX_SYNTAX_LIST, span), false};
+    rlx_py_t *const operands[] = {object, slicing->starts, slicing->ends, slicing->axes, slicing->steps};
+    rlx_syntax_statement_t *statement = rlx_py_emit(e, "rlxc", "slice", span, span);
+
+    for (int i = 0; statement != NULL && i < 5; i++)
+        rlx_syntax_arg_add(e->syntax, statement, operands[i]);
+    return statement != NULL ? rlx_py_results(e, statement, want) : NULL;
+}
+
+/* One index: the axis goes. */
+static rlx_py_t *emit_pick(rlx_evaluator_t *e, rlx_py_t *object, int64_t index, int axis, rlx_span_t span, const rlx_want_t *want)
+{
+    rlx_tensor_t number;
+    rlx_py_t *operand = rlx_array_make(e->syntax, RLX_I64, 0, NULL, &number) ? rlx_py_array(e, &number, span) : NULL;
     rlx_syntax_statement_t *statement;
 
-    for (int i = 0; i < n; i++)
-        if (!slicing_add(e, index->kind == RLX_NODE_TUPLE ? index->items[i] : index, i, &slicing))
-            return NULL;
-    if (!slicing.cuts)
-        return object;
-    statement = rlx_py_emit(e, "rlxc", "slice", span, span);
+    if (operand == NULL)
+        return NULL;
+    *(int64_t *)number.data = index;
+    operand = rlx_py_operand(e, operand, NULL);
+    statement = operand != NULL ? rlx_py_emit(e, "rlxc", "gather", span, span) : NULL;
     if (statement == NULL)
         return NULL;
     rlx_syntax_arg_add(e->syntax, statement, object);
-    rlx_syntax_arg_add(e->syntax, statement, slicing.starts);
-    rlx_syntax_arg_add(e->syntax, statement, slicing.ends);
-    rlx_syntax_arg_add(e->syntax, statement, slicing.axes);
-    rlx_syntax_arg_add(e->syntax, statement, slicing.steps);
-    if (slicing.dropped->n_items == 0)
-        return rlx_py_results(e, statement, want);
-    object = rlx_py_results(e, statement, NULL);
-    statement = rlx_py_emit(e, "rlxc", "squeeze", span, span);
-    rlx_syntax_arg_add(e->syntax, statement, object);
-    rlx_syntax_arg_add(e->syntax, statement, slicing.dropped);
+    rlx_syntax_arg_add(e->syntax, statement, operand);
+    rlx_syntax_field_add(e->syntax, &statement->keywords, &statement->n_keywords, "axis", span, rlx_py_int(e, axis, span));
     return rlx_py_results(e, statement, want);
+}
+
+/* x[0, 2:] of a tensor: one slice, and a gather for each axis that has one index. */
+static rlx_py_t *index_tensor(rlx_evaluator_t *e, const rlx_node_t *node, rlx_py_t *object, const rlx_want_t *want)
+{
+    const rlx_node_t *index = node->items[1];
+    int n = index->kind == RLX_NODE_TUPLE ? index->n_items : 1, picks = 0, axis = 0;
+    slicing_t slicing = {rlx_py_new(e, RLX_SYNTAX_LIST, node->span), rlx_py_new(e, RLX_SYNTAX_LIST, node->span),
+                         rlx_py_new(e, RLX_SYNTAX_LIST, node->span), rlx_py_new(e, RLX_SYNTAX_LIST, node->span)};
+    int64_t first;
+
+    for (int i = 0; i < n; i++) {
+        const rlx_node_t *part = index->kind == RLX_NODE_TUPLE ? index->items[i] : index;
+
+        picks += part->kind != RLX_NODE_SLICE;
+        if (part->kind == RLX_NODE_SLICE && !slicing_add(e, part, i, &slicing))
+            return NULL;
+    }
+    if (slicing.axes->n_items > 0)
+        object = emit_slice(e, object, &slicing, node->span, picks == 0 ? want : NULL);
+    for (int i = 0; i < n && object != NULL; i++) {
+        const rlx_node_t *part = index->kind == RLX_NODE_TUPLE ? index->items[i] : index;
+
+        if (part->kind == RLX_NODE_SLICE)
+            axis++;
+        else if (part_read(e, part, 0, &first))
+            object = emit_pick(e, object, first, axis, node->span, --picks == 0 ? want : NULL);
+        else
+            return NULL;
+    }
+    return object;
 }
 
 rlx_py_t *rlx_py_index(rlx_evaluator_t *e, const rlx_node_t *node, rlx_py_t *object, const rlx_want_t *want)

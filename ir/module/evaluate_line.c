@@ -27,6 +27,10 @@ static void bind_nothing(rlx_evaluator_t *e, const rlx_line_t *line)
 {
     for (int i = 0; i < line->n_targets; i++)
         bind(e, &line->targets[i], NULL, false);
+    for (int i = 0; i < line->n_body; i++)
+        bind_nothing(e, line->body[i]);
+    for (int i = 0; i < line->n_other; i++)
+        bind_nothing(e, line->other[i]);
 }
 
 /* `a, b = value`: a list of as many. */
@@ -133,12 +137,9 @@ static void branch(rlx_evaluator_t *e, const rlx_line_t *line)
     rlx_py_t *value = rlx_py_evaluate(e, line->value, NULL);
     bool truth;
 
-    if (value == NULL || !rlx_py_truth(e, value, line->value->span, &truth)) {
-        for (int i = 0; i < line->n_body; i++) /* what either side would have set is known, and no mistake to use */
-            bind_nothing(e, line->body[i]);
-        for (int i = 0; i < line->n_other; i++)
-            bind_nothing(e, line->other[i]);
-    } else if (truth)
+    if (value == NULL || !rlx_py_truth(e, value, line->value->span, &truth))
+        bind_nothing(e, line); /* what either side would have set is known, and no mistake to use */
+    else if (truth)
         rlx_py_lines(e, line->body, line->n_body);
     else
         rlx_py_lines(e, line->other, line->n_other);
@@ -159,8 +160,6 @@ static void loop(rlx_evaluator_t *e, const rlx_line_t *line)
     }
     if (list == NULL) {
         bind_nothing(e, line);
-        for (int i = 0; i < line->n_body; i++)
-            bind_nothing(e, line->body[i]);
         return;
     }
     for (int i = 0; i < list->n_items && !e->returned && !e->stopped && e->findings->n_errors == errors; i++) {

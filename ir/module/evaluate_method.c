@@ -208,8 +208,13 @@ static rlx_py_t *tensor_method(rlx_evaluator_t *e, rlx_py_t *object, const rlx_a
         if (strcmp(names[i][0], arguments->name) == 0)
             method = names[i];
     if (method == NULL) {
-        rlx_finding_hint(rlx_report(e->findings, RLX_E_OP_UNKNOWN, arguments->name_span, "tensors have no method `%s`", arguments->name),
-                         "Operators are functions: rlx.%s(x, ...); docs/LANGUAGE.md lists them.", arguments->name);
+        const char *reduction = rlx_syntax_printf(e->syntax, "reduce_%s", arguments->name);
+        rlx_finding_t *finding = rlx_report(e->findings, RLX_E_OP_UNKNOWN, arguments->name_span, "tensors have no method `%s`", arguments->name);
+
+        if (rlx_py_is_operator(reduction) || rlx_py_is_operator(arguments->name))
+            rlx_finding_hint(finding, "Operators are functions: rlx.%s(x, ...).", rlx_py_is_operator(reduction) ? reduction : arguments->name);
+        else
+            rlx_finding_hint(finding, "Operators are functions of rlx; docs/LANGUAGE.md lists them.");
         return NULL;
     }
     argument = shape_argument(e, arguments);

@@ -229,7 +229,7 @@ rlx_py_t *rlx_py_binary(rlx_evaluator_t *e, const rlx_node_t *node, const char *
 rlx_py_t *rlx_py_unary(rlx_evaluator_t *e, const rlx_node_t *node, rlx_py_t *a, const rlx_want_t *want)
 {
     rlx_syntax_statement_t *statement;
-    rlx_tensor_t array;
+    rlx_tensor_t array, result;
     rlx_array_error_t error;
 
     if (node->s[0] == '~') {
@@ -256,6 +256,6 @@ rlx_py_t *rlx_py_unary(rlx_evaluator_t *e, const rlx_node_t *node, rlx_py_t *a, 
     }
     if (!rlx_py_as_array(e, a, &array) || node->s[0] == '+')
         return node->s[0] == '+' ? a : NULL;
-    error = rlx_array_unary(e->syntax, "neg", &array, &array);
-    return error == RLX_ARRAY_OK ? rlx_py_array(e, &array, node->span) : rlx_py_array_fail(e, error, node->span, &array, NULL);
+    error = rlx_array_unary(e->syntax, "neg", &array, &result);
+    return error == RLX_ARRAY_OK ? rlx_py_array(e, &result, node->span) : rlx_py_array_fail(e, error, node->span, &array, NULL);
 }

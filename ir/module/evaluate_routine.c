@@ -62,7 +62,7 @@ rlx_py_t *rlx_py_inline(rlx_evaluator_t *e, rlx_routine_t *routine, const rlx_ar
         rlx_finding_hint(finding, "Functions are written into their callers when the module is compiled: repeat with `for i in range(n):`.");
         return NULL;
     }
-    if (!parameters_bind(e, routine, arguments, scope) || routine->broken)
+    if (routine->broken || !parameters_bind(e, routine, arguments, scope))
         return NULL;
     routine->running = true;
     e->depth++;
@@ -130,6 +130,13 @@ static void decorator_refuse(rlx_evaluator_t *e, const char *name, rlx_span_t sp
         rlx_finding_hint(finding, "Remove it.");
 }
 
+static bool is_pipeline(const char *name)
+{
+    const char *plain = name != NULL && strncmp(name, "rlx.", 4) == 0 ? name + 4 : name;
+
+    return name != NULL && (strcmp(plain, "parallelize") == 0 || strcmp(plain, "distributed_pipeline") == 0);
+}
+
 /* seed and version are read here, others are the builder's. */
 static void module_attribute(rlx_evaluator_t *e, const rlx_syntax_field_t *field)
 {
@@ -169,8 +176,7 @@ static void module_decorate(rlx_evaluator_t *e, const rlx_routine_t *routine)
                                  "Write @rlx.module(seed=...).");
             continue;
         }
-        if (name == NULL || (strcmp(name, "parallelize") != 0 && strcmp(name, "rlx.parallelize") != 0 && strcmp(name, "distributed_pipeline") != 0 &&
-                             strcmp(name, "rlx.distributed_pipeline") != 0)) {
+        if (!is_pipeline(name)) {
             decorator_refuse(e, name, routine->decorators[i]->span);
             continue;
         }
@@ -285,6 +291,22 @@ static void module_evaluate(rlx_evaluator_t *e, rlx_routine_t *routine)
     e->function = NULL;
 }
 
+/* A decorator that no module has: the one that was meant. */
+static bool decorator_suspect(rlx_evaluator_t *e)
+{
+    for (int i = 0; i < e->tree->n_routines; i++)
+        for (int k = 0; k < e->tree->routines[i]->n_decorators; k++) {
+            rlx_syntax_decorator_t decorator = {0};
+            const char *name = decorator_read(e, e->tree->routines[i]->decorators[k], &decorator);
+
+            if (!is_pipeline(name)) {
+                decorator_refuse(e, name, e->tree->routines[i]->decorators[k]->span);
+                return true;
+            }
+        }
+    return false;
+}
+
 static void module_missing(rlx_evaluator_t *e)
 {
     rlx_span_t span = e->tree->n_routines > 0 ? e->tree->routines[e->tree->n_routines - 1]->name_span : RLX_SPAN_NONE;
@@ -309,7 +331,7 @@ void rlx_module_evaluate(rlx_syntax_t *syntax, rlx_tree_t *tree, int dir_fd, rlx
             module_evaluate(&e, tree->routines[i]);
             n++;
         }
-    if (n == 0 && errors == 0)
+    if (n == 0 && errors == 0 && !decorator_suspect(&e))
         module_missing(&e);
     for (int i = 0; i < tree->n_routines && findings->n_errors == 0; i++)
         if (!tree->routines[i]->used && !is_module(&e, tree->routines[i]))

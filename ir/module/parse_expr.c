@@ -53,8 +53,10 @@ static bool parse_argument(rlx_module_parser_t *parser, rlx_node_t *call)
         rlx_module_field_add(parser, call, name, token.span, value);
         return true;
     }
-    if (rlx_module_token_is(&next, ":") || rlx_module_token_is(&next, ":="))
-        return rlx_module_lex_next(&parser->lex), rlx_module_parse_fail(parser, "`=`", "A named argument reads name=value.") != NULL;
+    if (rlx_module_token_is(&next, ":") || rlx_module_token_is(&next, ":=")) {
+        rlx_module_lex_next(&parser->lex);
+        return rlx_module_parse_fail(parser, "`=`", next.bytes == 1 ? "A named argument reads name=value." : "Set the name on a line of its own, above.") != NULL;
+    }
     value = rlx_module_parse_expr(parser);
     if (value == NULL || rlx_module_refuse_comprehension(parser))
         return false;

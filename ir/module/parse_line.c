@@ -1,5 +1,6 @@
 /* Statements, functions and the file. Every statement that is not understood is reported and left behind; the names that it would have set are
  * kept, so that their uses are no mistakes. */
+#include <ctype.h>
 #include <string.h>
 
 #include "ir/module/parse.h"
@@ -155,6 +156,9 @@ bool rlx_module_parse_body(rlx_module_parser_t *parser, const char *what, rlx_li
         rlx_finding_t *finding = rlx_report(parser->findings, RLX_E_INDENT, parser->lex.token.span, "the body of `%s` is missing", what);
 
         rlx_finding_hint(finding, "Indent the lines that belong to it by four spaces.");
+        while (strcmp(what, "def") == 0 && parser->lex.token.kind != RLX_MODULE_END && parser->lex.token.kind != RLX_MODULE_DEDENT &&
+               !rlx_module_token_is(&parser->lex.token, "def") && !rlx_module_token_is(&parser->lex.token, "@"))
+            rlx_module_parse_line(parser, lines, n_lines); /* what follows is the body, most likely */
         return true;
     }
     rlx_module_lex_next(&parser->lex);
@@ -237,23 +241,46 @@ static bool line_parse(rlx_module_parser_t *parser, rlx_line_t *line)
     return parse_simple(parser, line);
 }
 
-/* Leaves a statement behind that was not understood: names on the left of its `=` are known from now on. */
-static void line_break(rlx_module_parser_t *parser, rlx_line_t *line, rlx_module_lex_t *begin)
+/* The name that a line sets: `name = ...`, `name: type = ...`, `def name`. False: none. */
+static bool name_set(const char *at, const char *end, const char **out_name, size_t *out_bytes)
 {
-    if (line->n_targets == 0 && begin->token.kind == RLX_MODULE_NAME && !rlx_module_is_keyword(&begin->token)) {
-        rlx_module_token_t name = begin->token, next = rlx_module_lex_peek(begin);
+    size_t n;
 
-        if (rlx_module_token_is(&next, "=") || rlx_module_token_is(&next, ":"))
-            target_add(parser, line, rlx_syntax_strndup(parser->syntax, name.text, name.bytes), name.span);
-    }
+    at += strspn(at, " \t%");
+    at += end - at > 4 && strncmp(at, "def ", 4) == 0 ? 4 : 0;
+    for (n = 0; at + n < end && (isalnum((unsigned char)at[n]) || at[n] == '_'); n++)
+        continue;
+    *out_name = at;
+    *out_bytes = n;
+    at += n + strspn(at + n, " \t");
+    return n > 0 && !isdigit((unsigned char)**out_name) && at < end && ((*at == '=' && at[1] != '=') || *at == ':' || *at == '(');
+}
+
+/* Leaves a statement behind that was not understood, with all that is indented below it. Names that its lines would have set are known from now
+ * on, so that their uses are no mistakes. */
+static void line_break(rlx_module_parser_t *parser, rlx_line_t *line, const rlx_module_token_t *first)
+{
+    const char *at = first->text, *end, *name;
+    bool is_try = rlx_module_token_is(first, "try");
+    size_t bytes;
+
+    do
+        rlx_module_lex_recover(&parser->lex);
+    while (is_try && (rlx_module_token_is(&parser->lex.token, "except") || rlx_module_token_is(&parser->lex.token, "else") ||
+                      rlx_module_token_is(&parser->lex.token, "finally")));
     line->kind = RLX_LINE_BROKEN;
-    rlx_module_lex_recover(&parser->lex);
+    for (; at < parser->lex.token.text; at = end < parser->lex.end ? end + 1 : parser->lex.token.text) {
+        end = memchr(at, '\n', (size_t)(parser->lex.end - at));
+        end = end != NULL ? end : parser->lex.end;
+        if (name_set(at, end, &name, &bytes))
+            target_add(parser, line, rlx_syntax_strndup(parser->syntax, name, bytes), first->span);
+    }
 }
 
 /* One statement with what is indented below it; false when something in it was not understood. */
 bool rlx_module_parse_line(rlx_module_parser_t *parser, rlx_line_t ***lines, int *n_lines)
 {
-    rlx_module_lex_t begin;
+    rlx_module_token_t first;
     rlx_line_t *line;
     bool good;
 
@@ -272,11 +299,11 @@ bool rlx_module_parse_line(rlx_module_parser_t *parser, rlx_line_t ***lines, int
         rlx_module_lex_next(&parser->lex);
         return line_end(parser, "Put one statement on a line.");
     }
-    begin = parser->lex;
+    first = parser->lex.token;
     line = line_add(parser, lines, n_lines, RLX_LINE_BROKEN);
     good = ++parser->depth > 0 && !rlx_syntax_is_full(parser->syntax) && line_parse(parser, line);
     parser->depth--;
     if (!good)
-        line_break(parser, line, &begin);
+        line_break(parser, line, &first);
     return good;
 }

@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "ir/module/literal.h"
+#include "ir/text/lex.h"
 
 static bool is_name_first(char c) { return isalpha((unsigned char)c) || c == '_'; }
 static bool is_name(char c) { return isalnum((unsigned char)c) || c == '_'; }
@@ -31,28 +32,13 @@ static void newline_pass(rlx_module_lex_t *lex)
     lex->line_start = lex->at;
 }
 
-/* A comment (without its mark) that reads like `sync: async` or `sync_mode = ...`. */
-static bool comment_is_sync(const char *text, size_t bytes)
-{
-    const char *at = text, *end = text + bytes;
-
-    while (at < end && (*at == ' ' || *at == '\t' || *at == '#'))
-        at++;
-    if (end - at < 4 || strncasecmp(at, "sync", 4) != 0)
-        return false;
-    at += end - at >= 9 && strncasecmp(at + 4, "_mode", 5) == 0 ? 9 : 4;
-    while (at < end && *at == ' ')
-        at++;
-    return at < end && (*at == ':' || *at == '=');
-}
-
 static void comment_skip(rlx_module_lex_t *lex)
 {
     const char *from = lex->at;
 
     while (lex->at < lex->end && *lex->at != '\n')
         lex->at++;
-    if (comment_is_sync(from, (size_t)(lex->at - from)))
+    if (rlx_comment_is_sync(from, (size_t)(lex->at - from)))
         rlx_finding_hint(rlx_report_warning(lex->findings, RLX_E_COMMENT, span_of(lex, from, lex->at), "this comment synchronises nothing"),
                          "Write sync_mode=\"barrier\", \"async_barrier\" or \"stream_ordered\" among the operator's arguments.");
 }
@@ -77,7 +63,7 @@ static bool blank_skip(rlx_module_lex_t *lex)
     }
 }
 
-/* Stands on the first character of the next line that has something; its indentation in characters. */
+/* Stands on the first character of the next line that has something; its indentation in characters, that of the block where it is mixed. */
 static int indent_measure(rlx_module_lex_t *lex)
 {
     for (;;) {
@@ -97,10 +83,10 @@ static int indent_measure(rlx_module_lex_t *lex)
             newline_pass(lex);
             continue;
         }
-        if (tabs && spaces && !lex->tabs_reported) {
-            lex->tabs_reported = true;
+        if (tabs && spaces) {
             rlx_finding_hint(rlx_report(lex->findings, RLX_E_INDENT, span_of(lex, begin, lex->at), "this line is indented with tabs and spaces"),
                              "Indent with four spaces per level; set your editor to write spaces for tabs.");
+            return lex->indents[lex->n_indents - 1];
         }
         return (int)(lex->at - begin);
     }
@@ -124,12 +110,12 @@ static void indent_apply(rlx_module_lex_t *lex)
         lex->n_indents--;
         lex->pending++;
     }
-    if (lex->pending > 0 && column > lex->indents[lex->n_indents - 1]) {
+    if (lex->pending > 0 && column > lex->indents[lex->n_indents - 1]) { /* it belongs to the block that was closed last */
+        open = lex->indents[lex->n_indents++];
+        lex->pending--;
         rlx_finding_hint(rlx_report(lex->findings, RLX_E_INDENT, span_of(lex, lex->line_start, lex->at),
                                     "this line is indented by %d, which no block above is", column),
                          "Indent it by %d, as the block it belongs to.", open);
-        lex->indents[lex->n_indents++] = column; /* its own block, so that its neighbours are not wrong too */
-        lex->pending--;
     }
 }
 
@@ -195,6 +181,8 @@ static void character_refuse(rlx_module_lex_t *lex)
         rlx_finding_hint(finding, "Strings stand in straight quotes: \"text\".");
     else if (*from == '\\')
         rlx_finding_hint(finding, "A backslash joins two lines: nothing may stand behind it. Inside brackets none is needed.");
+    else if (*from == '?')
+        rlx_finding_hint(finding, "A choice between constants reads `a if condition else b`.");
     else if (*from == '!')
         rlx_finding_hint(finding, "Not equal is `!=`; the negation of a tensor is rlx.logical_not(x).");
     else

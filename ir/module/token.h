@@ -45,7 +45,6 @@ typedef struct rlx_module_lex {
     struct { char mark; rlx_span_t span; } brackets[RLX_MODULE_BRACKETS_MAX];
     int n_brackets;
     bool line_begins;         /* the next token is the first of a logical line */
-    bool tabs_reported;
 } rlx_module_lex_t;
 
 /* Stands on the first token. */

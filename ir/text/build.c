@@ -119,10 +119,14 @@ static bool name_taken(const rlx_text_builder_t *builder, const rlx_value_t *val
 static void output_copy(rlx_text_builder_t *builder, rlx_value_t *value, const char *name)
 {
     rlx_graph_t *graph = builder->graph;
-    rlx_value_t *copy = rlx_graph_value(graph, name, RLX_DTYPE_NONE);
-    rlx_op_t *op = rlx_graph_op(graph, NULL, RLX_OP_identity, name, 1, &value, 1, &copy);
+    rlx_value_t *copy;
+    rlx_op_t *op;
     rlx_diag_t diag = {0};
 
+    if (value->data != NULL && strcmp(value->name, name) == 0) /* a constant gives its name to the output */
+        rlx_value_rename(graph, value, rlx_graph_memory_name(graph->memory, name));
+    copy = rlx_graph_value(graph, name, RLX_DTYPE_NONE);
+    op = rlx_graph_op(graph, NULL, RLX_OP_identity, name, 1, &value, 1, &copy);
     op->source = rlx_graph_printf(graph, "graph output '%s'", name);
     copy->name = rlx_graph_strdup(graph, name);
     if (rlx_op_infer(graph, op, &diag) != RLX_OK)

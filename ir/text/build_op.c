@@ -34,7 +34,8 @@ bool rlx_text_operand_set(rlx_text_call_t *call, int index, rlx_value_t *value)
         call->in[call->n_in++] = NULL;
     }
     if (index < n && call->in[index] != NULL) {
-        rlx_report(call->builder->findings, RLX_E_NAME_TWICE, call->statement->callee_span, "operand %d is given twice", index);
+        rlx_finding_hint(rlx_report(call->builder->findings, RLX_E_NAME_TWICE, call->statement->callee_span, "operand %d is given twice", index),
+                         "Remove one of them: it is given by its place and by its name.");
         return false;
     }
     call->in[index] = value;
@@ -158,24 +159,57 @@ static bool fields_take(rlx_text_call_t *call)
     return done;
 }
 
+/* "conv2d(input, weight, bias)" */
+static void signature_expect(const rlx_text_call_t *call, rlx_finding_t *finding)
+{
+    char names[128];
+    const char *at = rlx_operand_names(call->kind);
+    size_t n = 0;
+
+    for (; *at != '\0' && n + 3 < sizeof names; at++) {
+        if (*at == ' ')
+            names[n++] = ',';
+        names[n++] = *at;
+    }
+    names[n] = '\0';
+    if (n > 0)
+        rlx_finding_expected(finding, "%s(%s)", call->statement->callee, names);
+}
+
+static void missing_report(const rlx_text_call_t *call, int index)
+{
+    const char *at = rlx_operand_names(call->kind);
+    rlx_finding_t *finding;
+
+    for (int i = 0; i < index && *at != '\0'; i++) {
+        at += strcspn(at, " ");
+        at += strspn(at, " ");
+    }
+    finding = rlx_report(call->builder->findings, RLX_E_ARG_MISSING, call->statement->callee_span, *at != '\0' ? "%s lacks its operand '%.*s'" : "%s lacks an operand",
+                         call->statement->callee, (int)strcspn(at, " "), at);
+    signature_expect(call, finding);
+}
+
 static bool counts_check(rlx_text_call_t *call)
 {
     const rlx_op_info_t *info = rlx_op_info(call->kind);
     const rlx_syntax_statement_t *statement = call->statement;
-    rlx_finding_t *finding;
 
     while (call->n_in > info->min_in && call->in[call->n_in - 1] == NULL)
         call->n_in--;
     for (int i = 0; i < info->min_in; i++)
         if (i >= call->n_in || call->in[i] == NULL) {
-            finding = rlx_report(call->builder->findings, RLX_E_ARG_MISSING, statement->callee_span, "operand %d of %s is missing", i,
-                                 statement->callee);
-            rlx_finding_expected(finding, "%d to %d operands: %s", info->min_in, info->max_in, info->doc);
+            missing_report(call, i);
             return false;
         }
     if (call->n_in > info->max_in || statement->n_results < 1 || statement->n_results > info->max_out) {
-        rlx_report(call->builder->findings, RLX_E_ARG_UNKNOWN, statement->callee_span, "%s has %d operands and %d results; at most %d and %d exist",
-                   statement->callee, call->n_in, statement->n_results, info->max_in, info->max_out);
+        bool results = call->n_in <= info->max_in;
+        rlx_finding_t *finding = rlx_report(call->builder->findings, RLX_E_ARG_UNKNOWN, statement->callee_span, "%s has at most %d %s%s, not %d",
+                                            statement->callee, results ? info->max_out : info->max_in, results ? "result" : "operand",
+                                            (results ? info->max_out : info->max_in) == 1 ? "" : "s", results ? statement->n_results : call->n_in);
+
+        signature_expect(call, finding);
+        rlx_finding_hint(finding, "Remove what is too much.");
         return false;
     }
     if (call->spatial > 0 && call->in[0] != NULL && call->in[0]->rank >= 0 && call->in[0]->rank != call->spatial + 2) {
@@ -274,20 +308,6 @@ static bool results_make(rlx_text_call_t *call, rlx_value_t **out)
     return call->kind != RLX_OP_store_elements || elements_take(call, out[0]);
 }
 
-/* The shape rule's words are the importer's: codes of the text instead. */
-static void rule_report(rlx_text_call_t *call, rlx_diag_t *diag)
-{
-    static const struct {
-        rlx_error_code_t from, to;
-    } codes[] = {{RLX_E_ONNX_NODE, RLX_E_ARG_VALUE}, {RLX_E_ONNX_OPERATOR, RLX_E_TYPE_MISMATCH}, {RLX_E_SHAPE_MISMATCH, RLX_E_SHAPE_TEXT}};
-
-    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
-        if (diag->code == codes[i].from)
-            diag->code = codes[i].to;
-    diag->where[0] = '\0';
-    rlx_report_diag(call->builder->findings, diag, call->statement->span);
-}
-
 /* What is written of a result's type must not contradict what its rule found. */
 static bool type_check(rlx_text_call_t *call, const rlx_syntax_type_t *type, const rlx_value_t *value)
 {
@@ -357,7 +377,7 @@ static bool op_finish(rlx_text_call_t *call, rlx_op_t *op)
     if (!rlx_text_attrs_set(call, op) || !rlx_text_bodies_build(call, op))
         return false;
     if (rlx_op_infer(call->builder->graph, op, &diag) != RLX_OK) {
-        rule_report(call, &diag);
+        rlx_text_rule_report(call, &diag);
         return false;
     }
     for (int i = 0; i < op->n_out; i++)

@@ -103,6 +103,8 @@ const rlx_syntax_field_t *rlx_text_field(const rlx_syntax_statement_t *statement
 /* build_op.c */
 bool rlx_text_op_build(rlx_text_builder_t *builder, const rlx_syntax_statement_t *statement);
 bool rlx_text_operand_set(rlx_text_call_t *call, int index, rlx_value_t *value);
+/* rule.c: what the operator's shape rule found, at the place that it speaks of. `diag` is changed. */
+void rlx_text_rule_report(rlx_text_call_t *call, rlx_diag_t *diag);
 /* build_operand.c: an argument as an operand: a value, or a constant made of a number or list. */
 bool rlx_text_operand(rlx_text_call_t *call, int index, const rlx_syntax_value_t *argument, rlx_value_t **out);
 /* build_attr.c: sets what call->fields and call->padding say. */

@@ -134,7 +134,7 @@ const char *rlx_op_text_name(const rlx_op_t *op)
     return rlx_op_info(op->kind)->name;
 }
 
-static const char *operand_names(rlx_op_kind_t kind)
+const char *rlx_operand_names(rlx_op_kind_t kind)
 {
     for (size_t i = 0; i < N(operands); i++)
         if (operands[i].kind == kind)
@@ -146,7 +146,7 @@ static const char *operand_names(rlx_op_kind_t kind)
 
 int rlx_operand_parse(rlx_op_kind_t kind, const char *word)
 {
-    const char *at = operand_names(kind);
+    const char *at = rlx_operand_names(kind);
     size_t bytes = strlen(word);
 
     for (int index = 0; *at; index++) {

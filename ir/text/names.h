@@ -14,6 +14,7 @@ void rlx_op_kind_offer(rlx_closest_t *closest);
 const char *rlx_op_text_name(const rlx_op_t *op);
 
 /* The place of the operand called `word`; -1: none. */
+const char *rlx_operand_names(rlx_op_kind_t kind); /* "input weight bias"; "" for any number of them */
 int rlx_operand_parse(rlx_op_kind_t kind, const char *word);
 
 /* The declared name of the attribute that people call `word`: `word` itself, or what it is short for (stride: strides; pads: padding). */

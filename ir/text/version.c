@@ -34,6 +34,13 @@ static void from_1(rlx_syntax_t *syntax)
 /* steps[v] makes version v + 1 of version v. */
 static void (*const steps[RLX_SCHEMA_VERSION])(rlx_syntax_t *syntax) = {[1] = from_1};
 
+static bool is_module_form(const char *path)
+{
+    const char *point = strrchr(path, '.');
+
+    return point != NULL && strcmp(point, ".rlx") == 0;
+}
+
 void rlx_syntax_upgrade(rlx_syntax_t *syntax, rlx_diag_list_t *findings)
 {
     int version = syntax->version;
@@ -41,7 +48,7 @@ void rlx_syntax_upgrade(rlx_syntax_t *syntax, rlx_diag_list_t *findings)
     syntax->written = version;
     if (version == 0) {
         rlx_finding_hint(rlx_report_note(findings, RLX_E_SCHEMA_VERSION, RLX_SPAN_NONE, "the text names no schema version: it is read as version %d",
-                                         RLX_SCHEMA_VERSION), "Begin it with `rlx.ir %d;`, or @rlx.module(version=%d).", RLX_SCHEMA_VERSION, RLX_SCHEMA_VERSION);
+                                         RLX_SCHEMA_VERSION), is_module_form(syntax->path) ? "Write it into the decorator: @rlx.module(version=%d)." : "Begin it with `rlx.ir %d;`.", RLX_SCHEMA_VERSION);
         syntax->version = RLX_SCHEMA_VERSION;
         return;
     }

@@ -38,7 +38,9 @@ static void test_findings_stand_in_order_of_place(void **state)
     rlx_finding_hint(rlx_report(&list, RLX_E_NAME_UNKNOWN, (rlx_span_t){2, 5, 1}, "`c` is not defined"), "did you mean `a`?");
     rlx_finding_note(rlx_finding_expected(rlx_report_warning(&list, RLX_E_UNUSED, (rlx_span_t){1, 1, 1}, "`a` is not used"), "a use"),
                      (rlx_span_t){1, 5, 1}, "its value");
-    list_is(&list, "m.rlx:1:1: warning RLX-2024: `a` is not used\n"
+    rlx_report_note(&list, RLX_E_SCHEMA_VERSION, RLX_SPAN_NONE, "a remark");
+    list_is(&list, "m.rlx: note RLX-2020: a remark\n"
+                   "m.rlx:1:1: warning RLX-2024: `a` is not used\n"
                    "   1 | a = 1\n"
                    "     | ^\n"
                    "  expected: a use\n"

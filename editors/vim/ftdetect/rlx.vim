@@ -1,0 +1,2 @@
+autocmd BufNewFile,BufRead *.rlx setfiletype rlx
+autocmd BufNewFile,BufRead *.rlxir setfiletype rlxir
