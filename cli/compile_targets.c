@@ -196,7 +196,7 @@ rlx_status_t rlx_cli_targets_make(const rlx_cli_targets_t *targets, const rlx_co
                                   rlx_diag_t *diag)
 {
     char stem[64], compiler[64];
-    rlx_target_job_t made = {.stem = stem, .compiler = compiler, .freestanding = targets->freestanding, .report = ""};
+    rlx_target_job_t made = {.stem = stem, .compiler = compiler, .freestanding = targets->freestanding, .stable = targets->stable, .report = ""};
     program_t program;
     rlx_status_t status;
 

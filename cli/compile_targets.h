@@ -12,7 +12,7 @@ typedef struct rlx_cli_targets {
     bool all;     /* "all": what cannot be made of this model is left out and said */
     const rlx_target_t *others[RLX_CLI_TARGETS_MAX];
     int n_others;
-    bool freestanding;
+    bool freestanding, stable;
 } rlx_cli_targets_t;
 
 /* "c,llvm,x86_64" or "all". NULL: x86_64. */

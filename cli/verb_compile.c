@@ -16,7 +16,7 @@ typedef struct compile_request {
     rlx_compile_job_t job;
     rlx_cli_targets_t targets;
     const char *target; /* as given, or NULL */
-    bool freestanding;
+    bool freestanding, stable;
     const char *output, *key;
     bool uncached;
     bool tune;
@@ -56,6 +56,7 @@ static rlx_status_t targets_check(compile_request_t *request, rlx_diag_t *diag)
     if (request->freestanding && !c)
         return rlx_fail(diag, RLX_E_USAGE, "compile: --freestanding is a form of target c: --target c --freestanding");
     request->targets.freestanding = request->freestanding;
+    request->targets.stable = request->stable;
     if (request->targets.n_others > 0 && output_is_file(request->output)) {
         rlx_fail(diag, RLX_E_USAGE, "compile: --output %s is a bundle, and target %s is a folder", request->output,
                  request->targets.others[0]->name);
@@ -64,6 +65,14 @@ static rlx_status_t targets_check(compile_request_t *request, rlx_diag_t *diag)
     if (!request->targets.bundle && (request->tune || request->tune_from != NULL))
         return rlx_fail(diag, RLX_E_USAGE, "compile: tuning is for x86_64, which --target does not name");
     return RLX_OK;
+}
+
+static rlx_status_t determinism_take(const char *text, bool *out_stable, rlx_diag_t *diag)
+{
+    *out_stable = strcmp(text, "stable") == 0;
+    if (*out_stable || strcmp(text, "strict") == 0)
+        return RLX_OK;
+    return rlx_fail(diag, RLX_E_USAGE, "--determinism: '%s' is neither strict nor stable", text);
 }
 
 static rlx_status_t words_parse(int argc, char **argv, compile_request_t *request, rlx_diag_t *diag)
@@ -75,6 +84,7 @@ static rlx_status_t words_parse(int argc, char **argv, compile_request_t *reques
         {"tune", no_argument, NULL, 'T'},            {"tune-log", required_argument, NULL, 'l'},
         {"tune-from", required_argument, NULL, 'f'}, {"tune-budget", required_argument, NULL, 'b'},
         {"tune-shape", required_argument, NULL, 'S'}, {"freestanding", no_argument, NULL, 'F'},
+        {"determinism", required_argument, NULL, 'D'},
         {"key", required_argument, NULL, 'k'},
         {0},
     };
@@ -95,6 +105,7 @@ static rlx_status_t words_parse(int argc, char **argv, compile_request_t *reques
         case 'S': RLX_TRY(rlx_cli_shape(optarg, &request->tune_shapes, diag)); break;
         case 't': request->target = optarg; break;
         case 'F': request->freestanding = true; break;
+        case 'D': RLX_TRY(determinism_take(optarg, &request->stable, diag)); break;
         case 'O': RLX_TRY(rlx_compile_job_option(job, "opt-level", optarg, diag)); break;
         case 'a': RLX_TRY(rlx_compile_job_option(job, "accuracy", optarg, diag)); break;
         case 's': RLX_TRY(rlx_compile_job_option(job, "shape", optarg, diag)); break;
@@ -247,6 +258,11 @@ const rlx_verb_t rlx_verb_compile = {
             "  --target LIST       one or more of these, by commas, or all:\n"
             "                        x86_64   (the default) the bundle: AVX2 and AVX-512 code, chosen when it is loaded\n"
             "                        c        DIR/c: portable C17 of the model and its kernels, with sizes fixed (--shape)\n"
+            "                        llvm     DIR/llvm: the same as LLVM IR, kernel.ll and kernel.bc, for x86-64 with AVX2\n"
+            "                        wasm     DIR/wasm: WebAssembly modules with and without SIMD; needs --determinism stable\n"
+            "                        aarch64, riscv64  DIR/aarch64 ...: librlx_kernel.a and .so for Linux\n"
+            "  --determinism D     strict (the default): every target gives the same bits; stable: a target that cannot (wasm) gives bits of its\n"
+            "                      own, the same in every engine\n"
             "  --freestanding      with target c: no C library, static arena, for firmware\n"
             "  --opt-level N       1 folding and dead code, 2 fusion, 3 blocked layouts and fast kernels (the default);\n"
             "                      every level gives the same bits\n"

@@ -33,10 +33,10 @@ typedef struct conv_tap {
     }
 
 #define CONV_TAP_SAME(x) (x)
-#define CONV_TAP_WIDEN(x) ((float)(x))
+#define CONV_TAP_WIDEN(x) rlx_half_widen(x)
 #define CONV_TAP_FMA __builtin_fmaf
 CONV_TAP_DEFINE(conv_tap_f32, float, float, CONV_TAP_SAME)
-CONV_TAP_DEFINE(conv_tap_f16, _Float16, float, CONV_TAP_WIDEN)
+CONV_TAP_DEFINE(conv_tap_f16, rlx_half_t, float, CONV_TAP_WIDEN)
 CONV_TAP_DEFINE(conv_tap_bf16, uint16_t, float, rlx_number_from_bf16)
 #undef CONV_TAP_FMA
 #define CONV_TAP_FMA __builtin_fma
@@ -51,7 +51,7 @@ static inline void conv_tap_add(int64_t dtype, const conv_tap_t *tap, void *acc,
     else if (dtype == RLX_KD_F64)
         conv_tap_f64(tap, acc, (const double *)x + x_at, ((const double *)w)[w_at]);
     else if (dtype == RLX_KD_F16)
-        conv_tap_f16(tap, acc, (const _Float16 *)x + x_at, ((const _Float16 *)w)[w_at]);
+        conv_tap_f16(tap, acc, (const rlx_half_t *)x + x_at, ((const rlx_half_t *)w)[w_at]);
     else
         conv_tap_bf16(tap, acc, (const uint16_t *)x + x_at, ((const uint16_t *)w)[w_at]);
 }

@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+#include "kernels/half.h"
+
 #include "kernels/math_f64.h"
 #include "kernels/math_trig.h"
 
@@ -28,13 +30,13 @@ RLX_MATH float rlx_math_from_bitsf(uint32_t bits)
 
 RLX_MATH float rlx_math_f32_from_f16(uint16_t bits)
 {
-    union { uint16_t u; _Float16 h; } v = {.u = bits};
-    return (float)v.h;
+    union { uint16_t u; rlx_half_t h; } v = {.u = bits};
+    return rlx_half_widen(v.h);
 }
 
 RLX_MATH uint16_t rlx_math_f16_from_f32(float x)
 {
-    union { _Float16 h; uint16_t u; } v = {.h = (_Float16)x};
+    union { rlx_half_t h; uint16_t u; } v = {.h = rlx_half_round(x)};
     return v.u;
 }
 

@@ -25,6 +25,15 @@ RLX_MATH rlx_math_angle_t rlx_math_reduce_near(double x)
     return (rlx_math_angle_t){.hi = hi, .lo = (b - hi) + lo, .quadrant = rlx_math_bits(magic)};
 }
 
+/* The upper half of a product. Written out: not every machine's compiler has 128-bit integers. */
+static inline uint64_t rlx_math_product_high(uint64_t a, uint64_t b)
+{
+    uint64_t al = (uint32_t)a, ah = a >> 32, bl = (uint32_t)b, bh = b >> 32;
+    uint64_t m1 = ah * bl + (al * bl >> 32), m2 = al * bh + (uint32_t)m1;
+
+    return ah * bh + (m1 >> 32) + (m2 >> 32);
+}
+
 /* Finite |x| >= 2^19. */
 static __attribute__((noinline, unused)) rlx_math_angle_t rlx_math_reduce_far(double x)
 {
@@ -37,18 +46,18 @@ static __attribute__((noinline, unused)) rlx_math_angle_t rlx_math_reduce_far(do
     };
     uint64_t bits = rlx_math_bits(x), mantissa = (bits & 0xfffffffffffffu) | (uint64_t)1 << 52, w[3];
     int first = (int)(bits >> 52 & 0x7ff) - 1023 - 52 - 2 + 64, word = first >> 6, shift = first & 63; /* the bit of weight 2 */
-    unsigned __int128 low, mid;
-    uint64_t top, frac_hi, frac_lo, quadrant;
+    uint64_t low, low_high, mid, top, frac_hi, frac_lo, quadrant;
     double hi, lo, r, sign;
 
     for (int i = 0; i < 3; i++)
         w[i] = two_over_pi[word + i] << shift | (shift ? two_over_pi[word + i + 1] >> (64 - shift) : 0);
-    low = (unsigned __int128)w[2] * mantissa;
-    mid = (unsigned __int128)w[1] * mantissa + (uint64_t)(low >> 64);
-    top = w[0] * mantissa + (uint64_t)(mid >> 64);
+    low = w[2] * mantissa;
+    low_high = rlx_math_product_high(w[2], mantissa);
+    mid = w[1] * mantissa + low_high;
+    top = w[0] * mantissa + rlx_math_product_high(w[1], mantissa) + (mid < low_high);
     quadrant = top >> 62;
-    frac_hi = top << 2 | (uint64_t)mid >> 62; /* fraction of a quadrant */
-    frac_lo = (uint64_t)mid << 2 | (uint64_t)low >> 62;
+    frac_hi = top << 2 | mid >> 62; /* fraction of a quadrant */
+    frac_lo = mid << 2 | low >> 62;
     sign = 1;
     if (frac_hi >> 63) { /* nearer to the next quadrant */
         quadrant++;

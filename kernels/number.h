@@ -5,6 +5,7 @@
 #define RLX_KERNELS_NUMBER_H
 
 #include "kernels/abi.h"
+#include "kernels/half.h"
 
 /* The numbers of rlx_dtype_t: kernels see them as parameters. */
 enum {
@@ -53,7 +54,7 @@ static inline void rlx_number_load_f32(int64_t dtype, const void *base, int64_t 
     if (dtype == RLX_KD_F32)
         RLX_NUMBER_COPY(float, to, x_);
     else if (dtype == RLX_KD_F16)
-        RLX_NUMBER_COPY(_Float16, to, (float)x_);
+        RLX_NUMBER_COPY(rlx_half_t, to, rlx_half_widen(x_));
     else
         RLX_NUMBER_COPY(uint16_t, to, rlx_number_from_bf16(x_));
 }
@@ -101,7 +102,7 @@ static inline void rlx_number_store_f32(int64_t dtype, void *base, int64_t first
     if (dtype == RLX_KD_F32)
         RLX_NUMBER_PUT(float, from[i]);
     else if (dtype == RLX_KD_F16)
-        RLX_NUMBER_PUT(_Float16, (_Float16)from[i]);
+        RLX_NUMBER_PUT(rlx_half_t, rlx_half_round(from[i]));
     else
         RLX_NUMBER_PUT(uint16_t, rlx_number_to_bf16(from[i]));
 }

@@ -20,7 +20,7 @@ static double element(int64_t dtype, const void *x, int64_t at)
     switch (dtype) {
     case RLX_KD_F32: return ((const float *)x)[at];
     case RLX_KD_F64: return ((const double *)x)[at];
-    case RLX_KD_F16: return (double)((const _Float16 *)x)[at];
+    case RLX_KD_F16: return (double)rlx_half_widen(((const rlx_half_t *)x)[at]);
     case RLX_KD_BF16: return rlx_number_from_bf16(((const uint16_t *)x)[at]);
     case RLX_KD_I8: return ((const int8_t *)x)[at];
     default: return ((const uint8_t *)x)[at];

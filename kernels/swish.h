@@ -15,11 +15,17 @@ VEC16_INLINE vec16_mask_t swish_scale(vec16_mask_t index)
     swish_v8i table = *(const swish_v8i *)rlx_math_eighths;
 #ifdef __AVX512F__
     return (vec16_mask_t)__builtin_ia32_permvarsi512(__builtin_shufflevector(table, table, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7), index);
-#else
+#elif defined(__AVX2__)
     swish_v8i lo = __builtin_ia32_permvarsi256(table, __builtin_shufflevector(index, index, 0, 1, 2, 3, 4, 5, 6, 7));
     swish_v8i hi = __builtin_ia32_permvarsi256(table, __builtin_shufflevector(index, index, 8, 9, 10, 11, 12, 13, 14, 15));
 
     return __builtin_shufflevector(lo, hi, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+#else
+    vec16_mask_t scale;
+
+    VEC16_UNROLL for (int i = 0; i < 16; i++)
+        scale[i] = table[index[i] & 7];
+    return scale;
 #endif
 }
 

@@ -19,6 +19,7 @@ typedef struct rlx_target_job {
     size_t constants_bytes;
     const char *folder;   /* the target's own; made */
     bool freestanding;    /* c: no C library, static arena */
+    bool stable;          /* --determinism stable: a target without fused multiply-add may take product and sum */
     const char *report;   /* what constraints undid, one line each; "" */
 } rlx_target_job_t;
 
@@ -35,6 +36,6 @@ typedef struct rlx_target {
 const rlx_target_t *const *rlx_target_list(int *out_count);
 
 /* One per file target/target_<name>.c. */
-extern const rlx_target_t rlx_target_c;
+extern const rlx_target_t rlx_target_c, rlx_target_llvm, rlx_target_wasm, rlx_target_aarch64, rlx_target_riscv64;
 
 #endif

@@ -1,12 +1,16 @@
-"""The same bits from every target: C built by gcc and clang."""
+"""The same bits from every target: C built by gcc and clang, libraries for other machines under qemu-user, LLVM's bitcode, WebAssembly."""
 import pathlib
 import subprocess
 import sys
 
+import numpy
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
+import bare  # noqa: E402
 from cases import finish, run, test  # noqa: E402
 from model import MODELS, WORK, Model, models_make, rlx  # noqa: E402
 
+CROSS = ["ocr_cls"] if "--all" not in sys.argv else MODELS
 GCC = ["CC=gcc", "ARCH=-march=x86-64-v3"]
 models = {}
 
@@ -47,12 +51,87 @@ def c_on_a_machine_without_fma_gives_the_bits_of_rlx_infer():
     models["ocr_cls"].check(models["ocr_cls"].run(folder / "sample"))
 
 
+def cross_check(target, compiler, emulator):
+    """The library linked into the sample, run under qemu-user."""
+    for name in CROSS:
+        folder = models[name].folder / target
+        built = subprocess.run([compiler, "-O2", "-static", f"-I{folder}", "-o", folder / "sample", folder / "main.c", folder / "librlx_kernel.a"],
+                               capture_output=True, text=True)
+        assert built.returncode == 0, built.stderr
+        models[name].check(models[name].run(emulator, folder / "sample"))
+
+
+@test
+def all_targets_are_made_in_one_run():
+    for name in CROSS:
+        models[name] = Model(name, "--target", "all", "--determinism", "stable")
+        for target in ("c", "llvm", "wasm", "aarch64", "riscv64"):
+            assert f"{target}: " in models[name].said, models[name].said
+
+
+@test
+def aarch64_under_qemu_gives_the_bits_of_rlx_infer():
+    cross_check("aarch64", "aarch64-linux-gnu-gcc", "qemu-aarch64-static")
+
+
+@test
+def riscv64_under_qemu_gives_the_bits_of_rlx_infer():
+    cross_check("riscv64", "riscv64-linux-gnu-gcc", "qemu-riscv64-static")
+
+
+@test
+def llvm_bitcode_gives_the_bits_of_rlx_infer():
+    for name in CROSS:
+        folder = models[name].folder / "llvm"
+        built = subprocess.run(["clang-19", "-O2", "-I.", "-Wa,-I.", "-o", "sample", "main.c", "kernel.bc", "weights.S"], cwd=folder,
+                               capture_output=True, text=True)
+        assert built.returncode == 0, built.stderr
+        models[name].check(models[name].run(folder / "sample"))
+
+
+@test
+def a_real_model_runs_on_bare_metal_with_the_bits_of_rlx_infer():
+    model = Model("openwakeword__embedding_model", "--target", "x86_64,c", "--freestanding")
+    said = bare.run(model)
+    print(f"     constants and code {said['code and constants']} bytes, writable {said['writable']}, stack {said['stack used']}")
+    assert said["error"] == "0" and said["digest"] == f"{bare.fnv1a(model.truth[model.outputs[0]].tobytes()):x}", said
+
+
+@test
+def wasm_with_and_without_simd_gives_the_same_bits_near_rlx_infer():
+    for name in CROSS:
+        model, folder = models[name], models[name].folder / "wasm"
+        scale = max(float(numpy.abs(model.truth[port].astype("f8")).max()) for port in model.outputs)
+        simd, scalar = (wasm_run(model, folder / f"{form}.wasm") for form in ("kernel", "kernel_scalar"))
+        for port in model.outputs:
+            assert simd[port].tobytes() == scalar[port].tobytes(), f"{name} {port}: SIMD and scalar differ"
+            off = float(numpy.abs(simd[port].astype("f8") - model.truth[port].astype("f8")).max())
+            assert off <= 1e-5 * max(scale, 1), f"{name} {port}: {off} away, of {scale}"
+
+
+@test
+def wasm_is_refused_where_bits_must_be_strict():
+    refused(["--model", WORK / "ocr_cls.onnx", "--target", "wasm"], "no fused multiply-add", "--determinism stable")
+
+
 @test
 def the_same_compile_gives_the_same_files():
     rlx("compile", "--model", WORK / "ocr_cls.onnx", "--target", "c", "--output", WORK / "again", "--no-cache")
     for path in sorted((WORK / "again" / "c").rglob("*")):
         if path.is_file():
             assert path.read_bytes() == (models["ocr_cls"].folder / "c" / path.relative_to(WORK / "again" / "c")).read_bytes(), path
+
+
+def wasm_run(model, module):
+    """The outputs that a server-side engine (node) computes."""
+    files = [path.with_suffix(".bin") for path in model.inputs]
+    results = [WORK / f"{model.name}.wasm{i}.bin" for i in range(len(model.outputs))]
+    for path, raw in zip(model.inputs, files):
+        raw.write_bytes(numpy.load(path).tobytes())
+    done = subprocess.run(["node", module.parent / "run.mjs", module, *files, *results], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return {port: numpy.frombuffer(raw.read_bytes(), model.truth[port].dtype).reshape(model.truth[port].shape)
+            for port, raw in zip(model.outputs, results)}
 
 
 def refused(words, *parts, code=1):

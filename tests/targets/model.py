@@ -12,6 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 RLX = os.environ["RLX"]
 WORK = pathlib.Path(tempfile.mkdtemp(prefix="rlx-targets-"))
 MODELS = ["squeezenet", "mobilenet_v2", "minilm", "resnet18", "openwakeword__alexa_v0_1", "ocr_cls"]
+MORE = ["openwakeword__embedding_model"]
 
 
 def rlx(*words, code=0):
@@ -24,7 +25,7 @@ def rlx(*words, code=0):
 
 def models_make():
     """ONNX files and inputs (bench/models.py): the same bytes on every machine."""
-    subprocess.run([sys.executable, ROOT / "bench" / "models.py", WORK, *MODELS], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, ROOT / "bench" / "models.py", WORK, *MODELS, *MORE], check=True, stdout=subprocess.DEVNULL)
 
 
 class Model:

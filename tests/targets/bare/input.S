@@ -1,0 +1,2 @@
+    .section .bare_input,"a"
+    .incbin "input.bin"
