@@ -1,7 +1,7 @@
 /* Named arrays from and to zip archives.
  *
- * Memory: each array is one block of its own: the .npy, its array moved to the start unless it is aligned where it stands. What a hostile archive can make us
- * allocate is bounded by RLX_NPZ_BYTES_MAX and by its own size times deflate's best ratio. */
+ * Memory: each array is one block of its own: the .npy, its array moved to the start unless it is aligned where it stands. What a hostile
+ * archive can make us allocate is bounded by RLX_NPZ_BYTES_MAX and by its own size times deflate's best ratio. */
 #include "base/npz.h"
 
 #include <stdlib.h>

@@ -90,7 +90,8 @@ rlx_status_t rlx_bundle_open(const char *path, unsigned flags, rlx_bundle_t **ou
 void rlx_bundle_close(rlx_bundle_t *bundle);
 
 /* bundle/copy.c: copies a bundle's file over `to`, a regular file or none; every byte of the copy is verified before it takes its place,
- * constants, text and other machines' code not where a stamp vouches for `from` until after the copy. The copy, opened for inspection (RLX_BUNDLE_SKIP_CODE), is owned by the caller. Any failure leaves `to` as it was. */
+ * constants, text and other machines' code not where a stamp vouches for `from` until after the copy. The copy, opened for inspection
+ * (RLX_BUNDLE_SKIP_CODE), is owned by the caller. Any failure leaves `to` as it was. */
 rlx_status_t rlx_bundle_copy(const char *from, const char *to, rlx_bundle_t **out_bundle, rlx_diag_t *diag);
 
 /* All borrowed until close. */
