@@ -75,7 +75,8 @@ static void window_add(rlx_text_t *out, const char *line, size_t bytes, int firs
 static void snippet_add(rlx_text_t *out, const rlx_diag_list_t *list, rlx_span_t span, const paint_t *paint)
 {
     rlx_line_t line = rlx_diag_list_line(list, span.line);
-    size_t begin = span.column - 1 < line.bytes ? span.column - 1 : line.bytes, end = begin + span.length < line.bytes ? begin + span.length : line.bytes;
+    size_t begin = span.column - 1 < line.bytes ? span.column - 1 : line.bytes,
+           end = begin + span.length < line.bytes ? begin + span.length : line.bytes;
     int total = columns_of(line.text, line.bytes), mark = columns_of(line.text, begin), length = columns_of(line.text, end) - mark;
     int first = total > WINDOW_COLUMNS && mark > WINDOW_BEFORE ? mark - WINDOW_BEFORE : 0;
 

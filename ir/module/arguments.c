@@ -29,8 +29,9 @@ rlx_py_t *rlx_take(rlx_taking_t *taking, const char *name)
     if (taking->position >= arguments->n)
         return named;
     if (named != NULL) {
-        rlx_finding_hint(rlx_report(taking->e->findings, RLX_E_NAME_TWICE, named->span, "%s gets `%s` twice, by place and by name", arguments->name, name),
-                         "Remove one of them.");
+        rlx_finding_hint(
+            rlx_report(taking->e->findings, RLX_E_NAME_TWICE, named->span, "%s gets `%s` twice, by place and by name", arguments->name, name),
+            "Remove one of them.");
         taking->failed = true;
     }
     return arguments->values[taking->position++];
@@ -41,8 +42,9 @@ rlx_py_t *rlx_take_needed(rlx_taking_t *taking, const char *name)
     rlx_py_t *value = rlx_take(taking, name);
 
     if (value == NULL && !taking->failed) {
-        rlx_finding_hint(rlx_report(taking->e->findings, RLX_E_ARG_MISSING, taking->arguments->name_span, "%s needs `%s`", taking->arguments->name, name),
-                         "Write %s(..., %s=...).", taking->arguments->name, name);
+        rlx_finding_hint(
+            rlx_report(taking->e->findings, RLX_E_ARG_MISSING, taking->arguments->name_span, "%s needs `%s`", taking->arguments->name, name),
+            "Write %s(..., %s=...).", taking->arguments->name, name);
         taking->failed = true;
     }
     return value;

@@ -7,7 +7,10 @@
 
 static bool is_signed(rlx_dtype_t dtype) { return dtype == RLX_I8 || dtype == RLX_I16 || dtype == RLX_I32 || dtype == RLX_I64; }
 
-static rlx_dtype_t signed_of(size_t bytes) { return bytes == 1 ? RLX_I8 : bytes == 2 ? RLX_I16 : bytes == 4 ? RLX_I32 : bytes == 8 ? RLX_I64 : RLX_F64; }
+static rlx_dtype_t signed_of(size_t bytes)
+{
+    return bytes == 1 ? RLX_I8 : bytes == 2 ? RLX_I16 : bytes == 4 ? RLX_I32 : bytes == 8 ? RLX_I64 : RLX_F64;
+}
 
 /* The type that holds both; NONE: bf16 mixes with nothing else. */
 static rlx_dtype_t promote(rlx_dtype_t a, rlx_dtype_t b)
@@ -145,7 +148,8 @@ static rlx_array_error_t element_op(const char *op, const rlx_tensor_t *a, int64
 }
 
 /* A number written in Python takes the result's type before anything is computed. */
-static rlx_array_error_t number_cast(rlx_syntax_t *syntax, const rlx_operand_t *operand, const rlx_operand_t *other, rlx_dtype_t type, rlx_operand_t *out)
+static rlx_array_error_t number_cast(rlx_syntax_t *syntax, const rlx_operand_t *operand, const rlx_operand_t *other, rlx_dtype_t type,
+                                     rlx_operand_t *out)
 {
     *out = *operand;
     return operand->weak && !other->weak ? rlx_array_cast(syntax, &operand->array, type, &out->array) : RLX_ARRAY_OK;

@@ -14,12 +14,14 @@ static rlx_py_t *range_make(rlx_evaluator_t *e, const rlx_arguments_t *arguments
 
     for (int i = 0; i < arguments->n && i < 3; i++)
         if (!rlx_py_as_int(arguments->values[i], &bounds[arguments->n == 1 ? 1 : i])) {
-            rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_TYPE, arguments->values[i]->span, "a bound of range is %s", rlx_py_kind(arguments->values[i])),
-                             "Bounds are integers known while the module is read: range(4).");
+            rlx_finding_hint(
+                rlx_report(e->findings, RLX_E_ARG_TYPE, arguments->values[i]->span, "a bound of range is %s", rlx_py_kind(arguments->values[i])),
+                "Bounds are integers known while the module is read: range(4).");
             return NULL;
         }
     if (arguments->n < 1 || arguments->n > 3 || arguments->n_fields > 0 || bounds[2] == 0) {
-        rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_VALUE, arguments->span, "range cannot be made of this"), "Write range(end), range(begin, end) or range(begin, end, step).");
+        rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_VALUE, arguments->span, "range cannot be made of this"),
+                         "Write range(end), range(begin, end) or range(begin, end, step).");
         return NULL;
     }
     count = bounds[2] > 0 ? (bounds[1] > bounds[0] ? (int64_t)(((uint64_t)bounds[1] - (uint64_t)bounds[0] - 1) / (uint64_t)bounds[2] + 1) : 0)
@@ -37,19 +39,26 @@ static rlx_py_t *range_make(rlx_evaluator_t *e, const rlx_arguments_t *arguments
 
 static rlx_py_t *argument_refuse(rlx_evaluator_t *e, const rlx_arguments_t *arguments, const rlx_py_t *value)
 {
-    static const char *const tensors[][2] = {{"abs", "rlx.abs(x)"}, {"min", "rlx.reduce_min(x), or rlx.min(a, b)"}, {"max", "rlx.reduce_max(x), or rlx.max(a, b)"},
-                                             {"sum", "rlx.reduce_sum(x)"}, {"int", "rlx.cast(x, to=\"int64\")"}, {"float", "rlx.cast(x, to=\"float32\")"},
-                                             {"round", "rlx.round(x)"}, {"len", "rlx.shape(x)"}};
+    static const char *const tensors[][2] = {{"abs", "rlx.abs(x)"},
+                                             {"min", "rlx.reduce_min(x), or rlx.min(a, b)"},
+                                             {"max", "rlx.reduce_max(x), or rlx.max(a, b)"},
+                                             {"sum", "rlx.reduce_sum(x)"},
+                                             {"int", "rlx.cast(x, to=\"int64\")"},
+                                             {"float", "rlx.cast(x, to=\"float32\")"},
+                                             {"round", "rlx.round(x)"},
+                                             {"len", "rlx.shape(x)"}};
     const char *instead = NULL;
 
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
         if (value->kind == RLX_SYNTAX_REF && strcmp(tensors[i][0], arguments->name) == 0)
             instead = tensors[i][1];
     if (instead != NULL)
-        rlx_finding_hint(rlx_report(e->findings, RLX_E_NOT_LANGUAGE, arguments->name_span, "`%s` works on constants, and this is a tensor", arguments->name),
-                         "Write %s.", instead);
+        rlx_finding_hint(
+            rlx_report(e->findings, RLX_E_NOT_LANGUAGE, arguments->name_span, "`%s` works on constants, and this is a tensor", arguments->name),
+            "Write %s.", instead);
     else
-        rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_TYPE, value->span, "`%s` cannot take %s", arguments->name, rlx_py_kind(value)), "Give it numbers.");
+        rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_TYPE, value->span, "`%s` cannot take %s", arguments->name, rlx_py_kind(value)),
+                         "Give it numbers.");
     return NULL;
 }
 
@@ -109,7 +118,8 @@ static rlx_py_t *to_number(rlx_evaluator_t *e, const rlx_arguments_t *arguments)
     if (arguments->name[0] == 'f')
         return rlx_py_float(e, number, arguments->span);
     if (arguments->name[0] == 'a')
-        return rlx_py_as_int(value, &integer) && integer != INT64_MIN ? rlx_py_int(e, llabs(integer), arguments->span) : rlx_py_float(e, fabs(number), arguments->span);
+        return rlx_py_as_int(value, &integer) && integer != INT64_MIN ? rlx_py_int(e, llabs(integer), arguments->span)
+                                                                      : rlx_py_float(e, fabs(number), arguments->span);
     number = arguments->name[0] == 'r' ? rint(number) : trunc(number);
     if (!(fabs(number) < 0x1p63))
         return argument_refuse(e, arguments, value);
@@ -180,9 +190,10 @@ static const struct builtin {
     const char *name;
     rlx_py_t *(*run)(rlx_evaluator_t *e, const rlx_arguments_t *arguments);
     int least, most;
-} builtins[] = {{"range", range_make, 0, 3}, {"len", length, 1, 1},     {"min", gather, 1, 1000},      {"max", gather, 1, 1000}, {"sum", gather, 1, 1},
-                {"int", to_number, 1, 1},    {"float", to_number, 1, 1}, {"abs", to_number, 1, 1},     {"round", to_number, 1, 1}, {"str", to_string, 1, 1},
-                {"list", to_list, 1, 1},     {"tuple", to_list, 1, 1},   {"enumerate", enumerate, 1, 1}, {"zip", zip, 1, 8}};
+} builtins[] = {{"range", range_make, 0, 3},    {"len", length, 1, 1},    {"min", gather, 1, 1000},   {"max", gather, 1, 1000},
+                {"sum", gather, 1, 1},          {"int", to_number, 1, 1}, {"float", to_number, 1, 1}, {"abs", to_number, 1, 1},
+                {"round", to_number, 1, 1},     {"str", to_string, 1, 1}, {"list", to_list, 1, 1},    {"tuple", to_list, 1, 1},
+                {"enumerate", enumerate, 1, 1}, {"zip", zip, 1, 8}};
 
 static const struct builtin *builtin_find(const char *name)
 {

@@ -104,7 +104,8 @@ rlx_py_t *rlx_py_operand(rlx_evaluator_t *e, rlx_py_t *value, const char *name)
     reference = rlx_py_results(e, statement, name != NULL ? &want : NULL);
     statement->results[0].made_up = true;
     e->hoisted = rlx_syntax_grow(e->syntax, e->hoisted, e->n_hoisted, sizeof *e->hoisted);
-    e->hoisted[e->n_hoisted++] = (rlx_hoisted_t){value->kind == RLX_SYNTAX_TENSOR ? value->tensor.data : (const void *)value->external.file, reference->s};
+    e->hoisted[e->n_hoisted++] =
+        (rlx_hoisted_t){value->kind == RLX_SYNTAX_TENSOR ? value->tensor.data : (const void *)value->external.file, reference->s};
     return reference;
 }
 
@@ -162,11 +163,12 @@ static bool constant_value(rlx_evaluator_t *e, rlx_syntax_statement_t *statement
     }
     if ((*place)->kind == RLX_SYNTAX_EXTERNAL)
         return true;
-    if ((*place)->kind == RLX_SYNTAX_REF || (*place)->kind == RLX_SYNTAX_STRING || (*place)->kind == RLX_SYNTAX_DICT || (*place)->kind == RLX_SYNTAX_NONE ||
-        (*place)->kind == RLX_SYNTAX_NAME || (*place)->kind == RLX_SYNTAX_DTYPE) {
+    if ((*place)->kind == RLX_SYNTAX_REF || (*place)->kind == RLX_SYNTAX_STRING || (*place)->kind == RLX_SYNTAX_DICT ||
+        (*place)->kind == RLX_SYNTAX_NONE || (*place)->kind == RLX_SYNTAX_NAME || (*place)->kind == RLX_SYNTAX_DTYPE) {
         rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_TYPE, (*place)->span, "the value of a constant is %s", rlx_py_kind(*place)),
-                         (*place)->kind == RLX_SYNTAX_REF ? "A tensor of the graph is used as it is; constants are numbers, lists and arrays."
-                                                          : "Write an array (np.random.randn(64, 3, 7, 7)), a list or a number; rlx.load reads files.");
+                         (*place)->kind == RLX_SYNTAX_REF
+                             ? "A tensor of the graph is used as it is; constants are numbers, lists and arrays."
+                             : "Write an array (np.random.randn(64, 3, 7, 7)), a list or a number; rlx.load reads files.");
         return false;
     }
     loose = (*place)->kind != RLX_SYNTAX_TENSOR;
@@ -199,8 +201,9 @@ static rlx_py_t *load(rlx_evaluator_t *e, const rlx_arguments_t *arguments)
     if (file->kind != RLX_SYNTAX_STRING || (key != NULL && key->kind != RLX_SYNTAX_STRING)) {
         const rlx_py_t *wrong = file->kind != RLX_SYNTAX_STRING ? file : key;
 
-        rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_TYPE, wrong->span, "%s of rlx.load is %s", wrong == file ? "the file" : "the key", rlx_py_kind(wrong)),
-                         "Write rlx.load(\"weights.safetensors\", \"layer1.weight\").");
+        rlx_finding_hint(
+            rlx_report(e->findings, RLX_E_ARG_TYPE, wrong->span, "%s of rlx.load is %s", wrong == file ? "the file" : "the key", rlx_py_kind(wrong)),
+            "Write rlx.load(\"weights.safetensors\", \"layer1.weight\").");
         return NULL;
     }
     value->external = (rlx_syntax_external_t){.file = file->s, .key = key != NULL ? key->s : NULL};

@@ -47,15 +47,20 @@ static const rlx_target_t *target_later(rlx_line_t *const *lines, int n, const c
 /* Words of other languages and libraries. */
 static const char *foreign_hint(const char *name)
 {
-    static const char *const words[][2] = {
-        {"true", "Truth is written True."}, {"false", "Truth is written False."}, {"null", "Nothing is written None."}, {"nil", "Nothing is written None."},
-        {"none", "Nothing is written None."}, {"torch", "Operators are those of rlx: rlx.relu, rlx.conv2d ... A PyTorch model comes in through ONNX."},
-        {"nn", "Operators are those of rlx: rlx.relu, rlx.conv2d ... A PyTorch model comes in through ONNX."},
-        {"F", "Operators are those of rlx: rlx.relu, rlx.conv2d ... A PyTorch model comes in through ONNX."},
-        {"tf", "Operators are those of rlx: rlx.relu, rlx.matmul ... A TensorFlow model comes in through ONNX."},
-        {"jnp", "Arrays of constants are made by np; what runs is made of operators of rlx."}, {"math", "Write np: np.sqrt(2), np.pi."},
-        {"random", "Random constants come from np.random: np.random.randn(64, 3, 7, 7)."}, {"self", "A module is a function: values have plain names."},
-        {"print", "A module is compiled, not run: nothing is printed. `rlx dump` shows what became of it."}};
+    static const char *const words[][2] = {{"true", "Truth is written True."},
+                                           {"false", "Truth is written False."},
+                                           {"null", "Nothing is written None."},
+                                           {"nil", "Nothing is written None."},
+                                           {"none", "Nothing is written None."},
+                                           {"torch", "Operators are those of rlx: rlx.relu, rlx.conv2d ... A PyTorch model comes in through ONNX."},
+                                           {"nn", "Operators are those of rlx: rlx.relu, rlx.conv2d ... A PyTorch model comes in through ONNX."},
+                                           {"F", "Operators are those of rlx: rlx.relu, rlx.conv2d ... A PyTorch model comes in through ONNX."},
+                                           {"tf", "Operators are those of rlx: rlx.relu, rlx.matmul ... A TensorFlow model comes in through ONNX."},
+                                           {"jnp", "Arrays of constants are made by np; what runs is made of operators of rlx."},
+                                           {"math", "Write np: np.sqrt(2), np.pi."},
+                                           {"random", "Random constants come from np.random: np.random.randn(64, 3, 7, 7)."},
+                                           {"self", "A module is a function: values have plain names."},
+                                           {"print", "A module is compiled, not run: nothing is printed. `rlx dump` shows what became of it."}};
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i][0], name) == 0)
@@ -65,7 +70,8 @@ static const char *foreign_hint(const char *name)
 
 bool rlx_py_is_operator(const char *name)
 {
-    static const char *const others[] = {"tensor", "constant", "scalar", "load", "conv2d", "normalize", "postprocess", "remote_call", "custom_op", "module"};
+    static const char *const others[] = {"tensor",    "constant",    "scalar",      "load",      "conv2d",
+                                         "normalize", "postprocess", "remote_call", "custom_op", "module"};
 
     for (int kind = RLX_OP_NONE + 1; kind < RLX_OP_COUNT; kind++)
         if (strcmp(rlx_op_info((rlx_op_kind_t)kind)->name, name) == 0)

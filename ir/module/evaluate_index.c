@@ -23,7 +23,8 @@ static bool part_read(rlx_evaluator_t *e, const rlx_node_t *node, int64_t fallba
     if (value->kind == RLX_SYNTAX_NONE)
         return true;
     rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_TYPE, value->span, "an index is %s", rlx_py_kind(value)),
-                     value->kind == RLX_SYNTAX_REF ? "Elements that a tensor names are picked by rlx.gather(x, indices, axis=...)." : "An index is an integer, or a slice begin:end.");
+                     value->kind == RLX_SYNTAX_REF ? "Elements that a tensor names are picked by rlx.gather(x, indices, axis=...)."
+                                                   : "An index is an integer, or a slice begin:end.");
     return false;
 }
 
@@ -37,7 +38,8 @@ static bool slice_read(rlx_evaluator_t *e, const rlx_node_t *node, int64_t exten
     if (!part_read(e, node->items[2], 1, &step))
         return false;
     if (step == 0 || step == INT64_MIN) {
-        rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_VALUE, node->span, "a slice cannot step by %lld", (long long)step), "Leave the step out, or write another.");
+        rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_VALUE, node->span, "a slice cannot step by %lld", (long long)step),
+                         "Leave the step out, or write another.");
         return false;
     }
     if (!part_read(e, node->items[0], step > 0 ? 0 : extent - 1, &first) || !part_read(e, node->items[1], step > 0 ? extent : -extent - 1, &last))
@@ -57,7 +59,8 @@ static bool range_read(rlx_evaluator_t *e, const rlx_node_t *node, int64_t exten
     if (!part_read(e, node, 0, &out->first))
         return false;
     if (out->first < -extent || out->first >= extent) {
-        rlx_finding_hint(rlx_finding_expected(rlx_report(e->findings, RLX_E_ARG_VALUE, node->span, "index %lld of %lld elements", (long long)out->first, (long long)extent),
+        rlx_finding_hint(rlx_finding_expected(rlx_report(e->findings, RLX_E_ARG_VALUE, node->span, "index %lld of %lld elements",
+                                                         (long long)out->first, (long long)extent),
                                               "%lld to %lld", (long long)-extent, (long long)extent - 1),
                          "Indices begin with 0; negative ones count from the end.");
         return false;
@@ -232,7 +235,8 @@ rlx_py_t *rlx_py_index(rlx_evaluator_t *e, const rlx_node_t *node, rlx_py_t *obj
         return index_dict(e, node, object);
     if (object->kind == RLX_SYNTAX_LIST && index->kind != RLX_NODE_TUPLE)
         return index_list(e, node, object);
-    rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_TYPE, node->span, "%s cannot be indexed%s", rlx_py_kind(object), object->kind == RLX_SYNTAX_LIST ? " twice at once" : ""),
+    rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_TYPE, node->span, "%s cannot be indexed%s", rlx_py_kind(object),
+                                object->kind == RLX_SYNTAX_LIST ? " twice at once" : ""),
                      "Lists, dictionaries, arrays and tensors have elements.");
     return NULL;
 }

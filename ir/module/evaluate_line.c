@@ -46,8 +46,9 @@ static bool unpack(rlx_evaluator_t *e, const rlx_line_t *line, rlx_py_t *value)
                                     line->n_targets),
                          "Write as many names on the left as there are values on the right.");
     else
-        rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_TYPE, value->span, "%s cannot be unpacked into %d names", rlx_py_kind(value), line->n_targets),
-                         "Only a list, a tuple or an operator of several results gives several values.");
+        rlx_finding_hint(
+            rlx_report(e->findings, RLX_E_ARG_TYPE, value->span, "%s cannot be unpacked into %d names", rlx_py_kind(value), line->n_targets),
+            "Only a list, a tuple or an operator of several results gives several values.");
     return false;
 }
 
@@ -59,9 +60,10 @@ static void assign(rlx_evaluator_t *e, const rlx_line_t *line)
     if (e->function == NULL && line->n_targets == 1 && rlx_scope_find(e->scope, line->targets[0].name) != NULL) {
         rlx_binding_t *first = rlx_scope_find(e->scope, line->targets[0].name);
 
-        rlx_finding_note(rlx_finding_hint(rlx_report(e->findings, RLX_E_NAME_TWICE, line->targets[0].span, "the constant `%s` is set twice", first->name),
-                                          "Give one of them another name."),
-                         first->span, "the first one");
+        rlx_finding_note(
+            rlx_finding_hint(rlx_report(e->findings, RLX_E_NAME_TWICE, line->targets[0].span, "the constant `%s` is set twice", first->name),
+                             "Give one of them another name."),
+            first->span, "the first one");
         return;
     }
     value = rlx_py_evaluate(e, line->value, &want);
@@ -99,7 +101,8 @@ static void lone(rlx_evaluator_t *e, const rlx_line_t *line)
 static void leave(rlx_evaluator_t *e, const rlx_line_t *line)
 {
     if (e->routine == NULL) {
-        rlx_finding_hint(rlx_report(e->findings, RLX_E_SYNTAX, line->span, "`return` stands outside a function"), "Indent it, as the body of the function.");
+        rlx_finding_hint(rlx_report(e->findings, RLX_E_SYNTAX, line->span, "`return` stands outside a function"),
+                         "Indent it, as the body of the function.");
         return;
     }
     e->result_node = line->value;
@@ -155,7 +158,8 @@ static void loop(rlx_evaluator_t *e, const rlx_line_t *line)
 
         rlx_finding_hint(rlx_report(e->findings, tensor ? RLX_E_NOT_LANGUAGE : RLX_E_ARG_TYPE, list->span,
                                     tensor ? "a loop runs over constants, and this is a tensor" : "%s is nothing to loop over", rlx_py_kind(list)),
-                         tensor ? "Operators work on whole tensors: write rlx.relu(x), x + y, rlx.reduce_sum(x, axes)." : "Loop over a list or a range: `for i in range(4):`.");
+                         tensor ? "Operators work on whole tensors: write rlx.relu(x), x + y, rlx.reduce_sum(x, axes)."
+                                : "Loop over a list or a range: `for i in range(4):`.");
         list = NULL;
     }
     if (list == NULL) {

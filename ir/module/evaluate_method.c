@@ -112,8 +112,8 @@ static rlx_py_t *array_reshape(rlx_evaluator_t *e, const rlx_tensor_t *array, co
     if (open >= 0 && known > 0 && count % known == 0)
         result.dims[open] = count / known;
     else if (open >= 0 || known != count) {
-        rlx_finding_hint(rlx_report(e->findings, RLX_E_SHAPE_TEXT, shape->span, "%lld elements of shape %s do not fit into this one", (long long)count,
-                                    rlx_py_shape_text(e, array)),
+        rlx_finding_hint(rlx_report(e->findings, RLX_E_SHAPE_TEXT, shape->span, "%lld elements of shape %s do not fit into this one",
+                                    (long long)count, rlx_py_shape_text(e, array)),
                          "The product of the new extents is %lld; one of them may be -1.", (long long)count);
         return NULL;
     }
@@ -162,8 +162,9 @@ static rlx_py_t *array_transpose(rlx_evaluator_t *e, const rlx_tensor_t *array, 
         seen |= 1u << axis;
     }
     if (axes->kind != RLX_SYNTAX_LIST || axes->n_items != array->rank || seen != (1u << array->rank) - 1) {
-        rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_VALUE, axes->span, "this is no order of the axes of shape %s", rlx_py_shape_text(e, array)),
-                         "Name every axis from 0 to %d once.", array->rank - 1);
+        rlx_finding_hint(
+            rlx_report(e->findings, RLX_E_ARG_VALUE, axes->span, "this is no order of the axes of shape %s", rlx_py_shape_text(e, array)),
+            "Name every axis from 0 to %d once.", array->rank - 1);
         return NULL;
     }
     return transposed(e, array, perm, arguments->span);
@@ -190,9 +191,10 @@ static rlx_py_t *array_method(rlx_evaluator_t *e, const rlx_py_t *object, const 
         array.dims[0] = count;
         return rlx_py_array(e, &array, arguments->span);
     }
-    rlx_finding_hint(rlx_finding_expected(rlx_report(e->findings, RLX_E_OP_UNKNOWN, arguments->name_span, "arrays have no method `%s`", arguments->name),
-                                          "astype, reshape, transpose, flatten, ravel, copy"),
-                     "What is not there can be computed before and read with np.load.");
+    rlx_finding_hint(
+        rlx_finding_expected(rlx_report(e->findings, RLX_E_OP_UNKNOWN, arguments->name_span, "arrays have no method `%s`", arguments->name),
+                             "astype, reshape, transpose, flatten, ravel, copy"),
+        "What is not there can be computed before and read with np.load.");
     return NULL;
 }
 

@@ -7,12 +7,25 @@
 static const struct mark {
     const char *mark, *op;  /* op: of the graph; NULL: none */
     const char *instead;
-} marks[] = {{"+", "add", NULL},        {"-", "sub", NULL},  {"*", "mul", NULL},   {"/", "div", NULL},        {"@", "matmul", NULL},
-             {"**", "pow", NULL},       {"%", "mod", NULL},  {"<", "less", NULL},  {"<=", "less_equal", NULL}, {">", "greater", NULL},
-             {">=", "greater_equal", NULL}, {"==", "equal", NULL}, {"!=", "not_equal", NULL}, {"//", NULL, "Write rlx.floor(a / b)."},
-             {"&", NULL, "Write rlx.logical_and(a, b), or rlx.bit_and(a, b) for integers."}, {"|", NULL, "Write rlx.logical_or(a, b), or rlx.bit_or(a, b) for integers."},
+} marks[] = {{"+", "add", NULL},
+             {"-", "sub", NULL},
+             {"*", "mul", NULL},
+             {"/", "div", NULL},
+             {"@", "matmul", NULL},
+             {"**", "pow", NULL},
+             {"%", "mod", NULL},
+             {"<", "less", NULL},
+             {"<=", "less_equal", NULL},
+             {">", "greater", NULL},
+             {">=", "greater_equal", NULL},
+             {"==", "equal", NULL},
+             {"!=", "not_equal", NULL},
+             {"//", NULL, "Write rlx.floor(a / b)."},
+             {"&", NULL, "Write rlx.logical_and(a, b), or rlx.bit_and(a, b) for integers."},
+             {"|", NULL, "Write rlx.logical_or(a, b), or rlx.bit_or(a, b) for integers."},
              {"^", NULL, "Write rlx.logical_xor(a, b), or rlx.bit_xor(a, b) for integers; a power is `**`."},
-             {"<<", NULL, "Write rlx.bit_shift(a, b, direction=\"LEFT\")."}, {">>", NULL, "Write rlx.bit_shift(a, b, direction=\"RIGHT\")."},
+             {"<<", NULL, "Write rlx.bit_shift(a, b, direction=\"LEFT\")."},
+             {">>", NULL, "Write rlx.bit_shift(a, b, direction=\"RIGHT\")."},
              {"in", NULL, "Write rlx.equal(a, b)."}};
 
 /* An operator of the graph. `!=` is the negation of equal. */
@@ -36,10 +49,13 @@ static rlx_py_t *emit_binary(rlx_evaluator_t *e, const rlx_node_t *node, const c
 
         if (operand->kind == RLX_SYNTAX_TENSOR || operand->kind == RLX_SYNTAX_EXTERNAL)
             operands[i] = rlx_py_operand(e, operands[i], NULL);
-        else if (operand->kind != RLX_SYNTAX_REF && operand->kind != RLX_SYNTAX_INT && operand->kind != RLX_SYNTAX_FLOAT && operand->kind != RLX_SYNTAX_BOOL) {
-            rlx_finding_t *finding = rlx_report(e->findings, RLX_E_ARG_TYPE, operand->span, "`%s` cannot take %s beside a tensor", op, rlx_py_kind(operand));
+        else if (operand->kind != RLX_SYNTAX_REF && operand->kind != RLX_SYNTAX_INT && operand->kind != RLX_SYNTAX_FLOAT &&
+                 operand->kind != RLX_SYNTAX_BOOL) {
+            rlx_finding_t *finding =
+                rlx_report(e->findings, RLX_E_ARG_TYPE, operand->span, "`%s` cannot take %s beside a tensor", op, rlx_py_kind(operand));
 
-            rlx_finding_hint(finding, operand->kind == RLX_SYNTAX_LIST ? "Make an array of it: np.array([...])." : "Operands are tensors, arrays and numbers.");
+            rlx_finding_hint(finding, operand->kind == RLX_SYNTAX_LIST ? "Make an array of it: np.array([...])."
+                                                                       : "Operands are tensors, arrays and numbers.");
             return NULL;
         }
         if (operands[i] == NULL)
@@ -164,8 +180,9 @@ static rlx_py_t *contains(rlx_evaluator_t *e, const rlx_node_t *node, const rlx_
     else if (b->kind == RLX_SYNTAX_STRING && a->kind == RLX_SYNTAX_STRING)
         found = strstr(b->s, a->s) != NULL;
     else {
-        rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_TYPE, node->items[1]->span, "`in` looks into lists and dictionaries, not into %s", rlx_py_kind(b)),
-                         "Compare with `==`.");
+        rlx_finding_hint(
+            rlx_report(e->findings, RLX_E_ARG_TYPE, node->items[1]->span, "`in` looks into lists and dictionaries, not into %s", rlx_py_kind(b)),
+            "Compare with `==`.");
         return NULL;
     }
     return rlx_py_bool(e, found, node->span);
@@ -183,7 +200,8 @@ static rlx_py_t *sequence_binary(rlx_evaluator_t *e, const rlx_node_t *node, con
         result->s = rlx_syntax_printf(e->syntax, "%s%s", a->s, b->s);
         return result;
     }
-    if (list->kind != RLX_SYNTAX_LIST || !((strcmp(op, "+") == 0 && other->kind == RLX_SYNTAX_LIST) || (strcmp(op, "*") == 0 && rlx_py_as_int(other, &times))))
+    if (list->kind != RLX_SYNTAX_LIST ||
+        !((strcmp(op, "+") == 0 && other->kind == RLX_SYNTAX_LIST) || (strcmp(op, "*") == 0 && rlx_py_as_int(other, &times))))
         return NULL;
     if (times > 1000000 || times * (list->n_items + 1) > 10000000)
         return rlx_py_array_fail(e, RLX_ARRAY_TOO_LARGE, node->span, NULL, NULL);
@@ -221,8 +239,9 @@ rlx_py_t *rlx_py_binary(rlx_evaluator_t *e, const rlx_node_t *node, const char *
     result = sequence_binary(e, node, op, a, b);
     if (result == NULL && e->findings->n_errors == errors)
         rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_TYPE, node->name_span, "`%s` cannot take %s and %s", op, rlx_py_kind(a), rlx_py_kind(b)),
-                         strcmp(op, "+") == 0 && (a->kind == RLX_SYNTAX_STRING || b->kind == RLX_SYNTAX_STRING) ? "Make a string of the other one: str(i)."
-                                                                                                                : "Compute with numbers, arrays and tensors.");
+                         strcmp(op, "+") == 0 && (a->kind == RLX_SYNTAX_STRING || b->kind == RLX_SYNTAX_STRING)
+                             ? "Make a string of the other one: str(i)."
+                             : "Compute with numbers, arrays and tensors.");
     return result;
 }
 
@@ -249,9 +268,11 @@ rlx_py_t *rlx_py_unary(rlx_evaluator_t *e, const rlx_node_t *node, rlx_py_t *a, 
     if (a->kind == RLX_SYNTAX_FLOAT)
         return rlx_py_float(e, node->s[0] == '-' ? -a->f : a->f, node->span);
     if (a->kind == RLX_SYNTAX_INT || a->kind == RLX_SYNTAX_BOOL)
-        return a->i == INT64_MIN ? number_fail(e, node, "the result does not fit into 64 bits") : rlx_py_int(e, node->s[0] == '-' ? -a->i : a->i, node->span);
+        return a->i == INT64_MIN ? number_fail(e, node, "the result does not fit into 64 bits")
+                                 : rlx_py_int(e, node->s[0] == '-' ? -a->i : a->i, node->span);
     if (!is_array(a)) {
-        rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_TYPE, node->span, "%s has no sign", rlx_py_kind(a)), "Compute with numbers, arrays and tensors.");
+        rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_TYPE, node->span, "%s has no sign", rlx_py_kind(a)),
+                         "Compute with numbers, arrays and tensors.");
         return NULL;
     }
     if (!rlx_py_as_array(e, a, &array) || node->s[0] == '+')

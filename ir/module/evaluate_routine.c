@@ -56,8 +56,8 @@ rlx_py_t *rlx_py_inline(rlx_evaluator_t *e, rlx_routine_t *routine, const rlx_ar
     rlx_py_t *result;
 
     if (routine->running || e->depth == RLX_MODULE_INLINE_MAX) {
-        rlx_finding_t *finding = rlx_report(e->findings, RLX_E_NOT_LANGUAGE, arguments->span, routine->running ? "`%s` calls itself" : "calls of `%s` nest too deep",
-                                            routine->name);
+        rlx_finding_t *finding = rlx_report(e->findings, RLX_E_NOT_LANGUAGE, arguments->span,
+                                            routine->running ? "`%s` calls itself" : "calls of `%s` nest too deep", routine->name);
 
         rlx_finding_hint(finding, "Functions are written into their callers when the module is compiled: repeat with `for i in range(n):`.");
         return NULL;
@@ -111,7 +111,8 @@ static const char *decorator_read(rlx_evaluator_t *e, const rlx_node_t *node, rl
 static void decorator_refuse(rlx_evaluator_t *e, const char *name, rlx_span_t span)
 {
     static const char *const known[] = {"rlx.module", "parallelize", "distributed_pipeline"};
-    rlx_finding_t *finding = rlx_report(e->findings, RLX_E_OP_UNKNOWN, span, name != NULL ? "there is no decorator @%s" : "this is no decorator", name);
+    rlx_finding_t *finding =
+        rlx_report(e->findings, RLX_E_OP_UNKNOWN, span, name != NULL ? "there is no decorator @%s" : "this is no decorator", name);
     rlx_closest_t closest;
 
     rlx_finding_expected(finding, "@rlx.module, @parallelize(...) or @distributed_pipeline");
@@ -313,7 +314,8 @@ static void module_missing(rlx_evaluator_t *e)
     rlx_finding_t *finding = rlx_report(e->findings, RLX_E_SYNTAX, span, "the file has no module");
 
     if (e->tree->n_routines > 0)
-        rlx_finding_hint(finding, "Write @rlx.module on the line above `def %s` if this is the one to be compiled.", e->tree->routines[e->tree->n_routines - 1]->name);
+        rlx_finding_hint(finding, "Write @rlx.module on the line above `def %s` if this is the one to be compiled.",
+                         e->tree->routines[e->tree->n_routines - 1]->name);
     else
         rlx_finding_hint(finding, "Write a function: `@rlx.module`, below it `def name():`, and its body indented.");
 }
@@ -335,6 +337,7 @@ void rlx_module_evaluate(rlx_syntax_t *syntax, rlx_tree_t *tree, int dir_fd, rlx
         module_missing(&e);
     for (int i = 0; i < tree->n_routines && findings->n_errors == 0; i++)
         if (!tree->routines[i]->used && !is_module(&e, tree->routines[i]))
-            rlx_finding_hint(rlx_report_warning(findings, RLX_E_UNUSED, tree->routines[i]->name_span, "`%s` is never called", tree->routines[i]->name),
-                             "Call it, remove it, or put @rlx.module above it if it is a module of its own.");
+            rlx_finding_hint(
+                rlx_report_warning(findings, RLX_E_UNUSED, tree->routines[i]->name_span, "`%s` is never called", tree->routines[i]->name),
+                "Call it, remove it, or put @rlx.module above it if it is a module of its own.");
 }

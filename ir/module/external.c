@@ -14,7 +14,9 @@
 static rlx_py_t *diag_refuse(rlx_evaluator_t *e, const rlx_diag_t *diag, rlx_span_t span)
 {
     rlx_finding_hint(rlx_report(e->findings, RLX_E_CONST_FILE, span, "%s", diag->message), "%s",
-                     diag->hint[0] != '\0' ? diag->hint : rlx_error_find((int)(diag->code == RLX_E_SAFETENSORS || diag->code == RLX_E_NPZ ? diag->code : RLX_E_CONST_FILE))->fix);
+                     diag->hint[0] != '\0'
+                         ? diag->hint
+                         : rlx_error_find((int)(diag->code == RLX_E_SAFETENSORS || diag->code == RLX_E_NPZ ? diag->code : RLX_E_CONST_FILE))->fix);
     return NULL;
 }
 
@@ -56,8 +58,10 @@ static bool keep(rlx_evaluator_t *e, const rlx_tensor_t *from, rlx_span_t span, 
 
 static bool key_refuse(rlx_evaluator_t *e, const rlx_py_t *external, const rlx_closest_t *closest)
 {
-    rlx_finding_t *finding = rlx_report(e->findings, RLX_E_CONST_FILE, external->span, external->external.key != NULL ? "'%s' has no array '%s'" : "'%s' holds several arrays, and no key says which%s",
-                                        external->external.file, external->external.key != NULL ? external->external.key : "");
+    rlx_finding_t *finding =
+        rlx_report(e->findings, RLX_E_CONST_FILE, external->span,
+                   external->external.key != NULL ? "'%s' has no array '%s'" : "'%s' holds several arrays, and no key says which%s",
+                   external->external.file, external->external.key != NULL ? external->external.key : "");
 
     if (closest->best != NULL)
         rlx_finding_hint(finding, "Did you mean '%s'?", closest->best);
@@ -84,7 +88,8 @@ static bool safetensors_pick(rlx_evaluator_t *e, const rlx_py_t *external, const
     if (found == NULL)
         good = key_refuse(e, external, &closest);
     else if (found->tensor.dtype == RLX_DTYPE_NONE) {
-        rlx_finding_hint(rlx_report(e->findings, RLX_E_CONST_FILE, external->span, "'%s' has elements of type %s", found->name, found->type), "Convert it before.");
+        rlx_finding_hint(rlx_report(e->findings, RLX_E_CONST_FILE, external->span, "'%s' has elements of type %s", found->name, found->type),
+                         "Convert it before.");
         good = false;
     } else
         good = keep(e, &found->tensor, external->span, out);

@@ -38,161 +38,6 @@ rlx_py_t *rlx_np_make(rlx_evaluator_t *e, const rlx_arguments_t *arguments, rlx_
     return rlx_py_array(e, &array, arguments->span);
 }
 
-/* zeros, ones, full: all elements alike. */
-static rlx_py_t *fill(rlx_evaluator_t *e, const rlx_arguments_t *arguments)
-{
-    bool full = strcmp(arguments->name, "np.full") == 0;
-    rlx_taking_t taking;
-    rlx_py_t *shape, *value, *dtype, *array;
-    rlx_dtype_t type;
-    int64_t dims[RLX_RANK_MAX];
-    double number;
-    int rank;
-
-    rlx_take_begin(&taking, e, arguments);
-    shape = rlx_take_needed(&taking, "shape");
-    value = full ? rlx_take_needed(&taking, "fill_value") : NULL;
-    dtype = rlx_take(&taking, "dtype");
-    if (!rlx_take_end(&taking, full ? "shape, fill_value, dtype" : "shape, dtype=np.float64"))
-        return NULL;
-    type = value != NULL && value->kind == RLX_SYNTAX_INT ? RLX_I64 : value != NULL && value->kind == RLX_SYNTAX_BOOL ? RLX_BOOL : RLX_F64;
-    if (!rlx_np_dtype(e, dtype, type, &type) || !rlx_np_number(e, value, strcmp(arguments->name, "np.ones") == 0, &number) ||
-        !rlx_py_as_dims(e, shape, false, &rank, dims) || (array = rlx_np_make(e, arguments, type, rank, dims)) == NULL)
-        return NULL;
-    for (int64_t i = 0, count = rlx_array_count(&array->tensor); i < count && number != 0; i++)
-        if (!rlx_array_put_real(&array->tensor, i, number))
-            return rlx_py_array_fail(e, RLX_ARRAY_RANGE, value->span, NULL, NULL);
-    return array;
-}
-
-static rlx_py_t *array_of(rlx_evaluator_t *e, const rlx_arguments_t *arguments)
-{
-    rlx_taking_t taking;
-    rlx_py_t *object, *dtype;
-    rlx_tensor_t array, cast;
-    rlx_dtype_t type;
-    rlx_array_error_t error;
-
-    rlx_take_begin(&taking, e, arguments);
-    object = rlx_take_needed(&taking, "object");
-    dtype = rlx_take(&taking, "dtype");
-    if (!rlx_take_end(&taking, "object, dtype") || !rlx_np_dtype(e, dtype, RLX_DTYPE_NONE, &type) || !rlx_py_as_array(e, object, &array))
-        return NULL;
-    error = rlx_array_cast(e->syntax, &array, type != RLX_DTYPE_NONE ? type : array.dtype, &cast);
-    return error == RLX_ARRAY_OK ? rlx_py_array(e, &cast, arguments->span) : rlx_py_array_fail(e, error, object->span, &array, NULL);
-}
-
-static rlx_py_t *arange(rlx_evaluator_t *e, const rlx_arguments_t *arguments)
-{
-    rlx_taking_t taking;
-    rlx_py_t *start, *stop, *step, *dtype, *array;
-    double bounds[3], count;
-    bool ints;
-    int64_t n;
-    rlx_dtype_t type;
-
-    rlx_take_begin(&taking, e, arguments);
-    start = rlx_take_needed(&taking, "start");
-    stop = rlx_take(&taking, "stop");
-    step = rlx_take(&taking, "step");
-    dtype = rlx_take_named(&taking, "dtype");
-    if (!rlx_take_end(&taking, "start, stop, step=1, dtype"))
-        return NULL;
-    if (stop == NULL) {
-        stop = start;
-        start = NULL;
-    }
-    ints = stop->kind == RLX_SYNTAX_INT && (start == NULL || start->kind == RLX_SYNTAX_INT) && (step == NULL || step->kind == RLX_SYNTAX_INT);
-    if (!rlx_np_number(e, start, 0, &bounds[0]) || !rlx_np_number(e, stop, 0, &bounds[1]) || !rlx_np_number(e, step, 1, &bounds[2]) ||
-        !rlx_np_dtype(e, dtype, ints ? RLX_I64 : RLX_F64, &type))
-        return NULL;
-    count = ceil((bounds[1] - bounds[0]) / bounds[2]);
-    if (bounds[2] == 0 || !(count < 1e9)) {
-        rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_VALUE, arguments->span, "this range has no end"), "Correct the step.");
-        return NULL;
-    }
-    n = count > 0 ? (int64_t)count : 0;
-    if ((array = rlx_np_make(e, arguments, type, 1, &n)) == NULL)
-        return NULL;
-    for (int64_t i = 0; i < n; i++)
-        if (!rlx_array_put_real(&array->tensor, i, bounds[0] + (double)i * (bounds[0] + bounds[2] - bounds[0])))
-            return rlx_py_array_fail(e, RLX_ARRAY_RANGE, arguments->span, NULL, NULL);
-    return array;
-}
-
-static rlx_py_t *linspace(rlx_evaluator_t *e, const rlx_arguments_t *arguments)
-{
-    rlx_taking_t taking;
-    rlx_py_t *start, *stop, *num, *dtype, *endpoint, *array;
-    double first, last, step;
-    int64_t n = 50, pieces;
-    rlx_dtype_t type;
-
-    rlx_take_begin(&taking, e, arguments);
-    start = rlx_take_needed(&taking, "start");
-    stop = rlx_take_needed(&taking, "stop");
-    num = rlx_take(&taking, "num");
-    endpoint = rlx_take(&taking, "endpoint");
-    dtype = rlx_take_named(&taking, "dtype");
-    if (!rlx_take_end(&taking, "start, stop, num=50, endpoint=True, dtype"))
-        return NULL;
-    if (!rlx_np_number(e, start, 0, &first) || !rlx_np_number(e, stop, 0, &last) || !rlx_np_dtype(e, dtype, RLX_F64, &type))
-        return NULL;
-    if (num != NULL && (!rlx_py_as_int(num, &n) || n < 0)) {
-        rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_VALUE, num->span, "this is no number of elements"), "Write an integer, 0 or more.");
-        return NULL;
-    }
-    pieces = endpoint != NULL && endpoint->kind == RLX_SYNTAX_BOOL && endpoint->i == 0 ? n : n - 1;
-    if ((array = rlx_np_make(e, arguments, type, 1, &n)) == NULL)
-        return NULL;
-    step = pieces > 0 ? (last - first) / (double)pieces : 0;
-    for (int64_t i = 0; i < n; i++)
-        if (!rlx_array_put_real(&array->tensor, i, i == n - 1 && i > 0 && pieces == n - 1 ? last : step == 0 && pieces > 0 ? (double)i / (double)pieces * (last - first) + first : (double)i * step + first))
-            return rlx_py_array_fail(e, RLX_ARRAY_RANGE, arguments->span, NULL, NULL);
-    return array;
-}
-
-static rlx_py_t *eye(rlx_evaluator_t *e, const rlx_arguments_t *arguments)
-{
-    rlx_taking_t taking;
-    rlx_py_t *rows, *columns, *dtype, *array;
-    int64_t dims[2] = {0, 0};
-    rlx_dtype_t type;
-
-    rlx_take_begin(&taking, e, arguments);
-    rows = rlx_take_needed(&taking, "N");
-    columns = rlx_take(&taking, "M");
-    dtype = rlx_take_named(&taking, "dtype");
-    if (!rlx_take_end(&taking, "N, M, dtype=np.float64") || !rlx_np_dtype(e, dtype, RLX_F64, &type))
-        return NULL;
-    if (!rlx_py_as_int(rows, &dims[0]) || !rlx_py_as_int(columns != NULL ? columns : rows, &dims[1]) || dims[0] < 0 || dims[1] < 0) {
-        rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_VALUE, rows->span, "this is no number of rows"), "Write np.eye(4).");
-        return NULL;
-    }
-    if ((array = rlx_np_make(e, arguments, type, 2, dims)) == NULL)
-        return NULL;
-    for (int64_t i = 0; i < dims[0] && i < dims[1]; i++)
-        rlx_array_put_real(&array->tensor, i * dims[1] + i, 1);
-    return array;
-}
-
-static rlx_py_t *load(rlx_evaluator_t *e, const rlx_arguments_t *arguments)
-{
-    rlx_py_t *external = rlx_py_new(e, RLX_SYNTAX_EXTERNAL, arguments->span), *file;
-    rlx_taking_t taking;
-
-    rlx_take_begin(&taking, e, arguments);
-    file = rlx_take_needed(&taking, "file");
-    if (!rlx_take_end(&taking, "file"))
-        return NULL;
-    if (file->kind != RLX_SYNTAX_STRING) {
-        rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_TYPE, file->span, "the file of np.load is %s", rlx_py_kind(file)), "Write np.load(\"weights.npy\").");
-        return NULL;
-    }
-    external->external = (rlx_syntax_external_t){.file = file->s};
-    return external;
-}
-
 /* sqrt, exp, ...: of a number or an array. */
 static rlx_py_t *unary(rlx_evaluator_t *e, const rlx_arguments_t *arguments)
 {
@@ -246,7 +91,8 @@ static rlx_py_t *method(rlx_evaluator_t *e, const rlx_arguments_t *arguments)
     rest.name = arguments->name + strlen("np.");
     if (arguments->n == 0 || rlx_np_tensor_refuse(e, arguments, arguments->values[0])) {
         if (arguments->n == 0)
-            rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_MISSING, arguments->name_span, "%s needs an array", arguments->name), "Write %s(x, ...).", arguments->name);
+            rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_MISSING, arguments->name_span, "%s needs an array", arguments->name),
+                             "Write %s(x, ...).", arguments->name);
         return NULL;
     }
     rest.n--;
@@ -285,7 +131,8 @@ static rlx_py_t *concatenate(rlx_evaluator_t *e, const rlx_arguments_t *argument
         return NULL;
     }
     error = rlx_array_concat(e->syntax, arrays, list->n_items, (int)axis, &result);
-    return error == RLX_ARRAY_OK ? rlx_py_array(e, &result, arguments->span) : rlx_py_array_fail(e, error, list->span, &arrays[0], &arrays[list->n_items - 1]);
+    return error == RLX_ARRAY_OK ? rlx_py_array(e, &result, arguments->span)
+                                 : rlx_py_array_fail(e, error, list->span, &arrays[0], &arrays[list->n_items - 1]);
 }
 
 static rlx_py_t *product(rlx_evaluator_t *e, const rlx_arguments_t *arguments)
@@ -310,32 +157,75 @@ static rlx_py_t *product(rlx_evaluator_t *e, const rlx_arguments_t *arguments)
 
 bool rlx_np_tensor_refuse(rlx_evaluator_t *e, const rlx_arguments_t *arguments, const rlx_py_t *value)
 {
-    static const char *const names[][2] = {{"maximum", "max"}, {"minimum", "min"}, {"concatenate", "concat"}, {"absolute", "abs"}, {"negative", "neg"},
-                                           {"subtract", "sub"}, {"multiply", "mul"}, {"divide", "div"}, {"power", "pow"}};
+    static const char *const names[][2] = {{"maximum", "max"},  {"minimum", "min"},  {"concatenate", "concat"},
+                                           {"absolute", "abs"}, {"negative", "neg"}, {"subtract", "sub"},
+                                           {"multiply", "mul"}, {"divide", "div"},   {"power", "pow"}};
     const char *name = strrchr(arguments->name, '.') + 1;
 
     if (!rlx_py_has_ref(value))
         return false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         name = strcmp(names[i][0], name) == 0 ? names[i][1] : name;
-    rlx_finding_hint(rlx_report(e->findings, RLX_E_NOT_LANGUAGE, arguments->name_span, "%s computes with constants, and this is a tensor", arguments->name),
-                     "Operators on tensors are those of rlx: rlx.%s(...).", name);
+    rlx_finding_hint(
+        rlx_report(e->findings, RLX_E_NOT_LANGUAGE, arguments->name_span, "%s computes with constants, and this is a tensor", arguments->name),
+        "Operators on tensors are those of rlx: rlx.%s(...).", name);
     return true;
 }
 
 static const struct function {
     const char *name;
     rlx_py_t *(*run)(rlx_evaluator_t *e, const rlx_arguments_t *arguments);
-} functions[] = {
-    {"np.zeros", fill}, {"np.ones", fill}, {"np.full", fill}, {"np.array", array_of}, {"np.asarray", array_of}, {"np.arange", arange},
-    {"np.linspace", linspace}, {"np.eye", eye}, {"np.identity", eye}, {"np.load", load}, {"np.sqrt", unary}, {"np.exp", unary}, {"np.log", unary},
-    {"np.log2", unary}, {"np.log10", unary}, {"np.log1p", unary}, {"np.expm1", unary}, {"np.sin", unary}, {"np.cos", unary}, {"np.tan", unary},
-    {"np.tanh", unary}, {"np.floor", unary}, {"np.ceil", unary}, {"np.round", unary}, {"np.rint", unary}, {"np.abs", unary}, {"np.absolute", unary}, {"np.sign", unary},
-    {"np.square", unary}, {"np.reciprocal", unary}, {"np.negative", unary}, {"np.add", binary}, {"np.subtract", binary}, {"np.multiply", binary},
-    {"np.divide", binary}, {"np.power", binary}, {"np.maximum", binary}, {"np.minimum", binary}, {"np.reshape", method}, {"np.transpose", method},
-    {"np.concatenate", concatenate}, {"np.prod", product}, {"np.random.randn", rlx_np_random}, {"np.random.standard_normal", rlx_np_random},
-    {"np.random.normal", rlx_np_random}, {"np.random.rand", rlx_np_random}, {"np.random.random", rlx_np_random}, {"np.random.random_sample", rlx_np_random},
-    {"np.random.uniform", rlx_np_random}, {"np.random.randint", rlx_np_random}, {"np.random.seed", rlx_np_random}};
+} functions[] = {{"np.zeros", rlx_np_fill},
+                 {"np.ones", rlx_np_fill},
+                 {"np.full", rlx_np_fill},
+                 {"np.array", rlx_np_array_of},
+                 {"np.asarray", rlx_np_array_of},
+                 {"np.arange", rlx_np_arange},
+                 {"np.linspace", rlx_np_linspace},
+                 {"np.eye", rlx_np_eye},
+                 {"np.identity", rlx_np_eye},
+                 {"np.load", rlx_np_load},
+                 {"np.sqrt", unary},
+                 {"np.exp", unary},
+                 {"np.log", unary},
+                 {"np.log2", unary},
+                 {"np.log10", unary},
+                 {"np.log1p", unary},
+                 {"np.expm1", unary},
+                 {"np.sin", unary},
+                 {"np.cos", unary},
+                 {"np.tan", unary},
+                 {"np.tanh", unary},
+                 {"np.floor", unary},
+                 {"np.ceil", unary},
+                 {"np.round", unary},
+                 {"np.rint", unary},
+                 {"np.abs", unary},
+                 {"np.absolute", unary},
+                 {"np.sign", unary},
+                 {"np.square", unary},
+                 {"np.reciprocal", unary},
+                 {"np.negative", unary},
+                 {"np.add", binary},
+                 {"np.subtract", binary},
+                 {"np.multiply", binary},
+                 {"np.divide", binary},
+                 {"np.power", binary},
+                 {"np.maximum", binary},
+                 {"np.minimum", binary},
+                 {"np.reshape", method},
+                 {"np.transpose", method},
+                 {"np.concatenate", concatenate},
+                 {"np.prod", product},
+                 {"np.random.randn", rlx_np_random},
+                 {"np.random.standard_normal", rlx_np_random},
+                 {"np.random.normal", rlx_np_random},
+                 {"np.random.rand", rlx_np_random},
+                 {"np.random.random", rlx_np_random},
+                 {"np.random.random_sample", rlx_np_random},
+                 {"np.random.uniform", rlx_np_random},
+                 {"np.random.randint", rlx_np_random},
+                 {"np.random.seed", rlx_np_random}};
 
 static const struct { const char *name; double value; } constants[] = {
     {"np.pi", M_PI}, {"np.e", M_E}, {"np.inf", INFINITY}, {"np.nan", NAN}};

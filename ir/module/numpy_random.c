@@ -29,8 +29,9 @@ static bool shape_spread(rlx_evaluator_t *e, const rlx_arguments_t *arguments, d
         return false;
     }
     if (arguments->n == 1 && arguments->values[0]->kind == RLX_SYNTAX_LIST) {
-        rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_TYPE, arguments->values[0]->span, "%s takes extents one by one, not a list", arguments->name),
-                         "Write %s(64, 3, 7, 7); np.random.standard_normal takes a list.", arguments->name);
+        rlx_finding_hint(
+            rlx_report(e->findings, RLX_E_ARG_TYPE, arguments->values[0]->span, "%s takes extents one by one, not a list", arguments->name),
+            "Write %s(64, 3, 7, 7); np.random.standard_normal takes a list.", arguments->name);
         return false;
     }
     for (int i = 0; i < arguments->n; i++)
@@ -60,7 +61,8 @@ static bool reals_read(rlx_evaluator_t *e, const rlx_arguments_t *arguments, dra
         !rlx_np_number(e, second, 1, &out->scale) || !size_read(e, size, out))
         return false;
     if (normal && !(out->scale >= 0)) {
-        rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_VALUE, second->span, "a deviation is not negative"), "Write scale=... with a number from 0 on.");
+        rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_VALUE, second->span, "a deviation is not negative"),
+                         "Write scale=... with a number from 0 on.");
         return false;
     }
     if (!normal)
@@ -88,7 +90,8 @@ static bool ints_read(rlx_evaluator_t *e, const rlx_arguments_t *arguments, draw
         high = low;
     if (!rlx_py_as_int(high, &last) || out->low >= last || out->dtype != RLX_I64) {
         rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_VALUE, out->dtype != RLX_I64 ? dtype->span : high->span, "randint cannot draw from this"),
-                         out->dtype != RLX_I64 ? "It draws int64; convert with .astype(...)." : "Write np.random.randint(low, high, size) with integers, low below high.");
+                         out->dtype != RLX_I64 ? "It draws int64; convert with .astype(...)."
+                                               : "Write np.random.randint(low, high, size) with integers, low below high.");
         return false;
     }
     out->range = (uint64_t)last - 1 - (uint64_t)out->low;
@@ -133,7 +136,8 @@ static rlx_py_t *draw(rlx_evaluator_t *e, const rlx_arguments_t *arguments, cons
         if (drawing->kind == DRAW_INT)
             ((int64_t *)array->tensor.data)[i] = rlx_random_int(&e->random, drawing->low, drawing->range);
         else
-            ((double *)array->tensor.data)[i] = drawing->offset + drawing->scale * (drawing->kind == DRAW_GAUSS ? rlx_random_gauss(&e->random) : rlx_random_double(&e->random));
+            ((double *)array->tensor.data)[i] =
+                drawing->offset + drawing->scale * (drawing->kind == DRAW_GAUSS ? rlx_random_gauss(&e->random) : rlx_random_double(&e->random));
     }
     if (array == NULL || !drawing->single)
         return array;
@@ -144,7 +148,8 @@ static rlx_py_t *draw(rlx_evaluator_t *e, const rlx_arguments_t *arguments, cons
 rlx_py_t *rlx_np_random(rlx_evaluator_t *e, const rlx_arguments_t *arguments)
 {
     const char *name = arguments->name + strlen("np.random.");
-    drawing_t drawing = {.kind = strstr(name, "norm") != NULL || strcmp(name, "randn") == 0 ? DRAW_GAUSS : DRAW_UNIFORM, .scale = 1, .dtype = RLX_F64};
+    drawing_t drawing = {
+        .kind = strstr(name, "norm") != NULL || strcmp(name, "randn") == 0 ? DRAW_GAUSS : DRAW_UNIFORM, .scale = 1, .dtype = RLX_F64};
     bool good;
 
     if (strcmp(name, "seed") == 0)

@@ -49,8 +49,8 @@ void *rlx_module_parse_fail(rlx_module_parser_t *parser, const char *expected, c
 
     if (token->kind == RLX_MODULE_BAD || bracket_refuse(parser) || rlx_module_refuse_word(parser))
         return NULL;
-    finding = rlx_report(parser->findings, RLX_E_SYNTAX, token->span, token->kind == RLX_MODULE_NEWLINE ? "the line ends too early" : "%s cannot stand here",
-                         rlx_module_token_text(token, found));
+    finding = rlx_report(parser->findings, RLX_E_SYNTAX, token->span,
+                         token->kind == RLX_MODULE_NEWLINE ? "the line ends too early" : "%s cannot stand here", rlx_module_token_text(token, found));
     rlx_finding_expected(finding, "%s", expected);
     rlx_finding_hint(finding, "%s", hint);
     if (parser->lex.n_brackets > 0 && parser->lex.brackets[parser->lex.n_brackets - 1].span.line != token->span.line)
@@ -99,7 +99,8 @@ static rlx_node_t *parse_number(rlx_module_parser_t *parser)
                          "Compute real and imaginary part as two tensors.");
         return NULL;
     default:
-        finding = rlx_report(parser->findings, RLX_E_TOKEN, token->span, "`%.*s` is no number", token->bytes > 40 ? 40 : (int)token->bytes, token->text);
+        finding =
+            rlx_report(parser->findings, RLX_E_TOKEN, token->span, "`%.*s` is no number", token->bytes > 40 ? 40 : (int)token->bytes, token->text);
         rlx_finding_hint(finding, token->text[0] == '0' && token->bytes > 1 && token->text[1] >= '0' && token->text[1] <= '9'
                                       ? "Numbers do not begin with 0: write %.*s."
                                       : "Numbers read 12, 0x1f, 0.5, 1e-5, 1_000; names do not begin with a digit.",
@@ -316,6 +317,7 @@ rlx_node_t *rlx_module_parse_atom(rlx_module_parser_t *parser)
     if (rlx_module_token_is(token, "{"))
         return parse_dict(parser);
     if (rlx_module_token_is(token, "%"))
-        return rlx_module_parse_fail(parser, "a value", "Names have no `%` in the module form; a file with `%x = ...;` is in the SSA form: end its name in .rlxir.");
+        return rlx_module_parse_fail(parser, "a value",
+                                     "Names have no `%` in the module form; a file with `%x = ...;` is in the SSA form: end its name in .rlxir.");
     return rlx_module_parse_fail(parser, "a value", "Write a number, a string, a list, a name or a call there.");
 }

@@ -27,8 +27,9 @@ static bool depth_enter(rlx_module_parser_t *parser)
 {
     if (++parser->depth <= RLX_SYNTAX_DEPTH_MAX)
         return true;
-    rlx_finding_hint(rlx_report(parser->findings, RLX_E_TEXT_LIMIT, parser->lex.token.span, "expressions nest more than %d deep", RLX_SYNTAX_DEPTH_MAX),
-                     "Give the inner parts names: `a = ...` on lines of their own.");
+    rlx_finding_hint(
+        rlx_report(parser->findings, RLX_E_TEXT_LIMIT, parser->lex.token.span, "expressions nest more than %d deep", RLX_SYNTAX_DEPTH_MAX),
+        "Give the inner parts names: `a = ...` on lines of their own.");
     return false;
 }
 
@@ -55,7 +56,8 @@ static bool parse_argument(rlx_module_parser_t *parser, rlx_node_t *call)
     }
     if (rlx_module_token_is(&next, ":") || rlx_module_token_is(&next, ":=")) {
         rlx_module_lex_next(&parser->lex);
-        return rlx_module_parse_fail(parser, "`=`", next.bytes == 1 ? "A named argument reads name=value." : "Set the name on a line of its own, above.") != NULL;
+        return rlx_module_parse_fail(parser, "`=`",
+                                     next.bytes == 1 ? "A named argument reads name=value." : "Set the name on a line of its own, above.") != NULL;
     }
     value = rlx_module_parse_expr(parser);
     if (value == NULL || rlx_module_refuse_comprehension(parser))

@@ -88,7 +88,8 @@ static void routine_add(rlx_module_parser_t *parser, rlx_routine_t *routine)
 
     for (int i = 0; i < tree->n_routines; i++)
         if (strcmp(tree->routines[i]->name, routine->name) == 0) {
-            rlx_finding_t *finding = rlx_report(parser->findings, RLX_E_NAME_TWICE, routine->name_span, "there is a function `%s` already", routine->name);
+            rlx_finding_t *finding =
+                rlx_report(parser->findings, RLX_E_NAME_TWICE, routine->name_span, "there is a function `%s` already", routine->name);
 
             rlx_finding_note(rlx_finding_hint(finding, "Give one of them another name."), tree->routines[i]->name_span, "the first one");
             return;

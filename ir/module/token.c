@@ -132,7 +132,10 @@ static void bracket_open(rlx_module_lex_t *lex, const char *at)
 
 static void bracket_close(rlx_module_lex_t *lex, const char *at)
 {
-    char wanted = lex->n_brackets == 0 ? '\0' : lex->brackets[lex->n_brackets - 1].mark == '(' ? ')' : lex->brackets[lex->n_brackets - 1].mark == '[' ? ']' : '}';
+    char wanted = lex->n_brackets == 0                             ? '\0'
+                  : lex->brackets[lex->n_brackets - 1].mark == '(' ? ')'
+                  : lex->brackets[lex->n_brackets - 1].mark == '[' ? ']'
+                                                                   : '}';
     rlx_finding_t *finding;
 
     if (wanted == *at) {
@@ -145,8 +148,9 @@ static void bracket_close(rlx_module_lex_t *lex, const char *at)
     if (wanted == '\0')
         rlx_finding_hint(finding, "Remove it, or open it in front.");
     else
-        rlx_finding_note(rlx_finding_hint(rlx_finding_expected(finding, "`%c`", wanted), "Close every bracket with its own kind, the inner ones first."),
-                         lex->brackets[lex->n_brackets - 1].span, "this bracket is open");
+        rlx_finding_note(
+            rlx_finding_hint(rlx_finding_expected(finding, "`%c`", wanted), "Close every bracket with its own kind, the inner ones first."),
+            lex->brackets[lex->n_brackets - 1].span, "this bracket is open");
     lex->token.kind = RLX_MODULE_BAD;
 }
 
@@ -186,7 +190,8 @@ static void character_refuse(rlx_module_lex_t *lex)
     else if (*from == '!')
         rlx_finding_hint(finding, "Not equal is `!=`; the negation of a tensor is rlx.logical_not(x).");
     else
-        rlx_finding_hint(finding, n > 1 ? "Names have letters a to z, digits and `_`; other characters may stand in strings and comments." : "Remove it.");
+        rlx_finding_hint(finding,
+                         n > 1 ? "Names have letters a to z, digits and `_`; other characters may stand in strings and comments." : "Remove it.");
 }
 
 static void mark_next(rlx_module_lex_t *lex)
@@ -321,7 +326,8 @@ rlx_module_token_t rlx_module_lex_peek(const rlx_module_lex_t *lex)
 
 bool rlx_module_token_is(const rlx_module_token_t *token, const char *text)
 {
-    return (token->kind == RLX_MODULE_MARK || token->kind == RLX_MODULE_NAME) && strlen(text) == token->bytes && memcmp(token->text, text, token->bytes) == 0;
+    return (token->kind == RLX_MODULE_MARK || token->kind == RLX_MODULE_NAME) && strlen(text) == token->bytes &&
+           memcmp(token->text, text, token->bytes) == 0;
 }
 
 const char *rlx_module_token_text(const rlx_module_token_t *token, char *buffer)

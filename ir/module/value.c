@@ -199,7 +199,9 @@ rlx_py_t *rlx_py_array_fail(rlx_evaluator_t *e, rlx_array_error_t error, rlx_spa
                          "Arrays computed in a module have up to %lld MiB; keep larger ones in a .safetensors file and use rlx.load.",
                          (long long)(RLX_ARRAY_BYTES_MAX >> 20));
         break;
-    case RLX_ARRAY_ZERO: rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_VALUE, span, "an integer is divided by zero"), "Correct the divisor."); break;
+    case RLX_ARRAY_ZERO:
+        rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_VALUE, span, "an integer is divided by zero"), "Correct the divisor.");
+        break;
     default:
         rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_VALUE, span, "the result does not fit into its integer type"),
                          "Compute in float: write 2.0 for 2, or .astype(np.float64).");
@@ -212,9 +214,10 @@ rlx_py_t *rlx_py_array_fail(rlx_evaluator_t *e, rlx_array_error_t error, rlx_spa
 static bool lists_measure(rlx_evaluator_t *e, const rlx_py_t *value, int depth, rlx_tensor_t *out, bool *real)
 {
     if (value->kind == RLX_SYNTAX_LIST) {
-        if (depth == RLX_RANK_MAX || (out->rank > depth && out->dims[depth] != value->n_items) || (out->rank == depth && out->dtype != RLX_DTYPE_NONE)) {
-            rlx_finding_hint(rlx_report(e->findings, RLX_E_SHAPE_TEXT, value->span, depth == RLX_RANK_MAX ? "lists nest too deep for an array"
-                                                                                                          : "the rows of the array have different lengths"),
+        if (depth == RLX_RANK_MAX || (out->rank > depth && out->dims[depth] != value->n_items) ||
+            (out->rank == depth && out->dtype != RLX_DTYPE_NONE)) {
+            rlx_finding_hint(rlx_report(e->findings, RLX_E_SHAPE_TEXT, value->span,
+                                        depth == RLX_RANK_MAX ? "lists nest too deep for an array" : "the rows of the array have different lengths"),
                              "Every list of one level has equally many elements, and there are up to %d levels.", RLX_RANK_MAX);
             return false;
         }

@@ -13,17 +13,20 @@ typedef struct rule {
 } rule_t;
 
 static const rule_t rules[] = {
-    {"but operand", RLX_E_TYPE_MISMATCH, "Convert one of them: cast(x, to=\"float32\") for tensors, .astype(np.float32) for constants of the module form."},
+    {"but operand", RLX_E_TYPE_MISMATCH,
+     "Convert one of them: cast(x, to=\"float32\") for tensors, .astype(np.float32) for constants of the module form."},
     {"expected bool", RLX_E_TYPE_MISMATCH, "Compare first, x > 0, or convert: cast(x, to=\"bool\")."},
     {"expected an integer type", RLX_E_TYPE_MISMATCH, "Give integers: int64 for indices, axes and extents."},
-    {"operator is not defined", RLX_E_TYPE_MISMATCH, "Convert the operand first: cast(x, to=\"float32\"); logical operators take bool, which comparisons give."},
+    {"operator is not defined", RLX_E_TYPE_MISMATCH,
+     "Convert the operand first: cast(x, to=\"float32\"); logical operators take bool, which comparisons give."},
     {"input channels and weight", RLX_E_SHAPE_TEXT,
      "Shapes are logical: inputs N,C,H,W and weights O,I,H,W with I = C / group, whatever the layout."},
     {"bias and output", RLX_E_SHAPE_TEXT, "A bias has one number per output channel, the first extent of the weight."},
     {"kernel is larger", RLX_E_SHAPE_TEXT, "Pad the input, padding=[h, w], or take a smaller kernel."},
     {"do not broadcast", RLX_E_SHAPE_TEXT,
      "Extents are compared from the last axis: equal, or one of them 1. What stands for channels has the shape [C, 1, 1]."},
-    {"columns of the first", RLX_E_SHAPE_TEXT, "The last extent of the first operand is the last but one of the second; transpose a weight that is stored as [out, in]."},
+    {"columns of the first", RLX_E_SHAPE_TEXT,
+     "The last extent of the first operand is the last but one of the second; transpose a weight that is stored as [out, in]."},
     {"element counts", RLX_E_SHAPE_TEXT, "The product of the extents stays the same; one of them may be -1."},
     {"both -1", RLX_E_SHAPE_TEXT, "Only one extent may be -1: it takes what is left."},
     {"of operands", RLX_E_SHAPE_TEXT, "Operands that are joined agree in every axis but `axis`."},
