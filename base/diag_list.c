@@ -1,6 +1,7 @@
 /* Findings are heap objects of their own, so that the array may grow; what is beyond the caps goes to `spare`. */
 #include "base/diag_list.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,9 +150,34 @@ rlx_finding_t *rlx_report_note(rlx_diag_list_t *list, rlx_error_code_t code, rlx
     return finding;
 }
 
+/* The word at a place, for errors that know no more than where it begins. */
+static uint32_t word_length(const rlx_diag_list_t *list, rlx_span_t span)
+{
+    rlx_line_t line = rlx_diag_list_line(list, span.line);
+    uint32_t n = 0;
+
+    while (span.column - 1 + n < line.bytes && line.text[span.column - 1 + n] != '\0' &&
+           (isalnum((unsigned char)line.text[span.column - 1 + n]) || strchr("_.%:", line.text[span.column - 1 + n]) != NULL))
+        n++;
+    return n;
+}
+
+rlx_span_t rlx_diag_list_where(const rlx_diag_list_t *list, const char *where)
+{
+    const char *slash = list->path != NULL ? strrchr(list->path, '/') : NULL, *name = slash != NULL ? slash + 1 : list->path;
+    rlx_span_t span = RLX_SPAN_NONE;
+    size_t n = name != NULL ? strlen(name) : 0;
+
+    if (list->text == NULL || n == 0 || strncmp(where, name, n) != 0 || sscanf(where + n, ":%u:%u", &span.line, &span.column) != 2 || span.line == 0 ||
+        span.column == 0)
+        return RLX_SPAN_NONE;
+    span.length = word_length(list, span);
+    return span;
+}
+
 rlx_finding_t *rlx_report_diag(rlx_diag_list_t *list, const rlx_diag_t *diag, rlx_span_t span)
 {
-    rlx_finding_t *finding = list_add(list, RLX_SEVERITY_ERROR, diag->code, span);
+    rlx_finding_t *finding = list_add(list, RLX_SEVERITY_ERROR, diag->code, span.line > 0 ? span : rlx_diag_list_where(list, diag->where));
 
     snprintf(finding->message, sizeof finding->message, "%.500s", diag->message);
     snprintf(finding->hint, sizeof finding->hint, "%s", diag->hint);

@@ -64,7 +64,9 @@ rlx_finding_t *rlx_report_warning(rlx_diag_list_t *list, rlx_error_code_t code, 
     __attribute__((format(printf, 4, 5)));
 rlx_finding_t *rlx_report_note(rlx_diag_list_t *list, rlx_error_code_t code, rlx_span_t span, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* A diagnosis from a part that knows no spans; `span` is the statement or op it happened in. */
+/* The place that a diagnosis means by "NAME:LINE:COLUMN", NAME being the last part of the list's path; RLX_SPAN_NONE: none in this text. */
+rlx_span_t rlx_diag_list_where(const rlx_diag_list_t *list, const char *where);
+/* A diagnosis from a part that knows no spans; `span` is the statement or op it happened in. RLX_SPAN_NONE: what its `where` says. */
 rlx_finding_t *rlx_report_diag(rlx_diag_list_t *list, const rlx_diag_t *diag, rlx_span_t span);
 /* Each returns its finding. A second call replaces what the first wrote; notes are added, the first RLX_FINDING_NOTES_MAX are kept. */
 rlx_finding_t *rlx_finding_expected(rlx_finding_t *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));

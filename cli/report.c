@@ -69,11 +69,12 @@ rlx_status_t rlx_cli_report_options(int *argc, char **argv, rlx_cli_report_t *re
 void rlx_cli_report(rlx_diag_list_t *list, const rlx_diag_t *diag, rlx_diag_format_t format)
 {
     bool apart = diag != NULL && list->n_errors == 0; /* else it is the first of the list's errors */
+    bool placed = apart && rlx_diag_list_where(list, diag->where).line > 0; /* a later pass found it in the text */
 
-    if (format == RLX_DIAG_JSON && apart)
+    if (apart && (placed || format == RLX_DIAG_JSON))
         rlx_report_diag(list, diag, RLX_SPAN_NONE);
     if (format == RLX_DIAG_JSON || list->n_findings > 0)
         rlx_diag_list_print(list, format, stderr);
-    if (format != RLX_DIAG_JSON && apart)
+    if (format != RLX_DIAG_JSON && apart && !placed)
         rlx_diag_print(diag, stderr);
 }

@@ -162,6 +162,26 @@ static void test_the_first_error_becomes_the_diagnosis(void **state)
     rlx_diag_list_fini(&list);
 }
 
+static void test_errors_of_later_passes_are_placed_by_their_words(void **state)
+{
+    rlx_diag_list_t list;
+    rlx_diag_t diag = {0};
+
+    (void)state;
+    list_begin(&list, "a = rlx.relu(b)\n");
+    rlx_fail(&diag, RLX_E_NOT_YET, "not yet");
+    rlx_diag_at(&diag, "m.rlx:1:5");
+    rlx_diag_hint(&diag, "-");
+    assert_int_equal(rlx_diag_list_where(&list, "other.rlx:1:5").line, 0);
+    assert_int_equal(rlx_diag_list_where(&list, "m.rlx").line, 0);
+    assert_int_equal(rlx_diag_list_where(&list, "m.rlx:0:0").line, 0);
+    rlx_report_diag(&list, &diag, RLX_SPAN_NONE);
+    list_is(&list, "m.rlx:1:5: error RLX-2023: not yet\n"
+                   "   1 | a = rlx.relu(b)\n"
+                   "     |     ^~~~~~~~\n"
+                   "  fix: -\n");
+}
+
 static const char *nearest(const char *word)
 {
     static const char *const known[] = {"strides", "padding", "weight", "input", "eps"};
@@ -193,6 +213,7 @@ int main(void)
         cmocka_unit_test(test_places_outside_the_text_are_harmless),
         cmocka_unit_test(test_json_is_one_object),
         cmocka_unit_test(test_the_first_error_becomes_the_diagnosis),
+        cmocka_unit_test(test_errors_of_later_passes_are_placed_by_their_words),
         cmocka_unit_test(test_the_nearest_word_is_found),
     };
 
