@@ -9,6 +9,8 @@
 #include "base/clock.h"
 #include "cli/cli.h"
 
+#define REPORT_MAX ((size_t)1 << 20)
+
 static const char *const absent[] = {"cuda", "rocm", "opencl", "vulkan", "metal", "fpga"};
 
 static rlx_status_t unknown_fail(const char *name, int bytes, rlx_diag_t *diag)
@@ -77,6 +79,10 @@ typedef struct program {
     rlx_bundle_t *bundle;
     rlx_compiled_t compiled;
 } program_t;
+
+/* Constraints of targets' code, by target. A chain of element-wise ops runs block by block through scratch: 2 KB for each of its values,
+ * which small machines would rather have for the model. */
+static const rlx_constraint_t freestanding = {.target = "c --freestanding", .chain_scratch_max = 24 << 10};
 
 static rlx_status_t program_open(const rlx_compile_job_t *job, const char *bundle, program_t *out_program, rlx_diag_t *diag)
 {
@@ -192,17 +198,21 @@ static const char *model_names(const char *path, size_t bytes, char *out_stem)
     return name;
 }
 
-rlx_status_t rlx_cli_targets_make(const rlx_cli_targets_t *targets, const rlx_compile_job_t *job, const char *bundle, const char *folder,
-                                  rlx_diag_t *diag)
+/* One program for all of `targets`: under the constraints of target c where it is freestanding. */
+static rlx_status_t targets_make(const rlx_cli_targets_t *targets, const rlx_compile_job_t *job, const char *bundle, const char *folder,
+                                 rlx_text_t *report, rlx_diag_t *diag)
 {
     char stem[64], compiler[64];
     rlx_target_job_t made = {.stem = stem, .compiler = compiler, .freestanding = targets->freestanding, .stable = targets->stable, .report = ""};
     program_t program;
     rlx_status_t status;
 
-    if (targets->n_others == 0)
-        return RLX_OK;
     RLX_TRY(program_open(job, bundle, &program, diag));
+    if (report->bytes > 0) {
+        printf("undone for this target:\n%.*s", (int)report->bytes, report->data);
+        rlx_text_add(report, "", 1);
+        made.report = report->data;
+    }
     made.model = model_names(job->model, sizeof stem, stem);
     snprintf(compiler, sizeof compiler, "rlx %s", rlx_cli_version());
     made.program = program.data;
@@ -213,4 +223,41 @@ rlx_status_t rlx_cli_targets_make(const rlx_cli_targets_t *targets, const rlx_co
         status = others_make(targets, &made, folder, diag);
     program_close(&program);
     return status;
+}
+
+/* Freestanding C, whose program may be another than that of all other targets. */
+static rlx_status_t freestanding_make(const rlx_cli_targets_t *targets, const rlx_compile_job_t *job, const char *folder, rlx_diag_t *diag)
+{
+    rlx_cli_targets_t alone = {.all = targets->all, .others = {&rlx_target_c}, .n_others = 1, .freestanding = true};
+    rlx_constraint_t constraint = freestanding;
+    rlx_compile_job_t constrained = *job;
+    rlx_text_t report;
+    rlx_status_t status;
+
+    rlx_text_init(&report, REPORT_MAX);
+    constraint.report = &report;
+    constrained.options.constraint = &constraint;
+    status = targets_make(&alone, &constrained, NULL, folder, &report, diag);
+    rlx_text_fini(&report);
+    return status;
+}
+
+rlx_status_t rlx_cli_targets_make(const rlx_cli_targets_t *targets, const rlx_compile_job_t *job, const char *bundle, const char *folder,
+                                  rlx_diag_t *diag)
+{
+    rlx_cli_targets_t rest = *targets;
+    rlx_text_t report;
+
+    if (targets->freestanding) {
+        RLX_TRY(freestanding_make(targets, job, folder, diag));
+        rest.freestanding = false;
+        rest.n_others = 0;
+        for (int i = 0; i < targets->n_others; i++)
+            if (targets->others[i] != &rlx_target_c)
+                rest.others[rest.n_others++] = targets->others[i];
+    }
+    if (rest.n_others == 0)
+        return RLX_OK;
+    rlx_text_init(&report, 0);
+    return targets_make(&rest, job, bundle, folder, &report, diag);
 }

@@ -227,6 +227,7 @@ rlx_status_t rlx_compile_graph(rlx_graph_t *graph, const rlx_compile_options_t *
     rlx_status_t status;
 
     accuracy_set(graph, options->accuracy != RLX_ACCURACY_DEFAULT ? options->accuracy : graph->accuracy);
+    graph->constraint = options->constraint;
     rlx_conv_mark_open(graph);
     RLX_TRY(apply_shapes(graph, options, diag));
     RLX_TRY(apply_maxima(graph, options, diag));

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/diag.h"
+#include "ir/constraint.h"
 #include "ir/graph.h"
 #include "ir/tuning.h"
 
@@ -13,6 +14,7 @@
 typedef struct rlx_compile_options {
     int opt_level;             /* 1..3 */
     rlx_accuracy_t accuracy;
+    const rlx_constraint_t *constraint; /* of the target; NULL: none */
     struct { const char *input; int rank; int64_t dims[RLX_RANK_MAX]; } shapes[RLX_COMPILE_BINDINGS_MAX]; /* --shape; -1 leaves an axis open */
     int n_shapes;
     struct { const char *symbol; int64_t max; } maxima[RLX_COMPILE_BINDINGS_MAX]; /* --max */

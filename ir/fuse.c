@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "ir/constraint.h"
 #include "ir/pass.h"
+#include "kernels/params_elementwise.h"
 
 #define FUSED_OPERANDS_MAX 20
 
@@ -219,6 +221,19 @@ static bool can_inline(const rlx_op_t *op, const rlx_value_t *value)
     return producer != NULL && is_elementwise(producer) && !value->is_output && rlx_value_same_shape(value, op->out[0]) && value->n_uses == uses_by(op, value);
 }
 
+/* Whether the target's code may hold the merged chain: an upper bound of its scratch, a block for every operand, step and result. */
+static bool chain_allowed(const rlx_graph_t *graph, const merge_t *merge, const rlx_op_t *op, const rlx_op_t *producer)
+{
+    const rlx_constraint_t *constraint = graph->constraint;
+    int64_t bytes = RLX_ELEMENTWISE_SCRATCH((int64_t)merge->n_operands + merge->chain.n_steps + 1);
+
+    if (constraint == NULL || bytes <= constraint->chain_scratch_max)
+        return true;
+    rlx_text_printf(constraint->report, "- %s: '%s' is not fused into '%s': the chain would need %lld bytes of scratch, at most %lld\n",
+                    constraint->target, producer->name, op->name, (long long)bytes, (long long)constraint->chain_scratch_max);
+    return false;
+}
+
 /* Merges the producer of operand `index` into `op`; returns the new op, or NULL when limits forbid it. */
 static rlx_op_t *inline_producer(rlx_graph_t *graph, rlx_op_t *op, rlx_value_t *value)
 {
@@ -231,7 +246,7 @@ static rlx_op_t *inline_producer(rlx_graph_t *graph, rlx_op_t *op, rlx_value_t *
     merge_chain(graph, &merge, producer, NULL, 0);
     if (!merge.full)
         merge_chain(graph, &merge, op, value, merge.chain.n_steps - 1);
-    if (merge.full)
+    if (merge.full || !chain_allowed(graph, &merge, op, producer))
         return NULL;
     out->producer = NULL; /* changes hands */
     fused = rlx_graph_op(graph, op, RLX_OP_fused, op->name, merge.n_operands, merge.operands, 1, &out);

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import numpy
+import onnx
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
 import bare  # noqa: E402
@@ -95,6 +96,21 @@ def a_real_model_runs_on_bare_metal_with_the_bits_of_rlx_infer():
     said = bare.run(model)
     print(f"     constants and code {said['code and constants']} bytes, writable {said['writable']}, stack {said['stack used']}")
     assert said["error"] == "0" and said["digest"] == f"{bare.fnv1a(model.truth[model.outputs[0]].tobytes()):x}", said
+
+
+@test
+def a_fusion_that_breaks_a_constraint_is_undone_for_that_target_only():
+    names = [f"t{i}" for i in range(13)]
+    nodes = [onnx.helper.make_node("Sin" if i % 2 else "Cos", [names[i]], [names[i + 1]], f"n{i}") for i in range(12)]
+    port = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 500]) for name in (names[0], names[-1])]
+    graph = onnx.helper.make_graph(nodes, "chain", port[:1], port[1:])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), WORK / "chain.onnx")
+    numpy.savez(WORK / "chain.npz", **{names[0]: numpy.linspace(-9, 9, 500, dtype="f4").reshape(1, 500)})
+    plain, bare_model = Model("chain", "--target", "x86_64,c"), Model("chain", "--target", "x86_64,c", "--freestanding")
+    assert "is not fused into" not in plain.said and "is not fused into" in bare_model.said, bare_model.said
+    assert "c --freestanding: 'n" in (bare_model.folder / "c" / "README.md").read_text()
+    assert "1 steps" in bare_model.said, "the bundle's program stays as it was"
+    assert bare.run(bare_model)["digest"] == f"{bare.fnv1a(bare_model.truth[names[-1]].tobytes()):x}"
 
 
 @test
