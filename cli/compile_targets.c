@@ -157,7 +157,10 @@ static void makers_run(maker_t *makers, int count)
 static void maker_init(maker_t *maker, const rlx_target_t *target, const rlx_target_job_t *job, const char *folder)
 {
     *maker = (maker_t){.target = target, .job = *job};
-    snprintf(maker->folder, sizeof maker->folder, "%s/%s", folder, target->name);
+    if (target == &rlx_target_keep)
+        snprintf(maker->folder, sizeof maker->folder, "%s", folder);
+    else
+        snprintf(maker->folder, sizeof maker->folder, "%s/%s", folder, target->name);
     maker->job.folder = maker->folder;
 }
 

@@ -16,7 +16,7 @@ typedef struct compile_request {
     rlx_compile_job_t job;
     rlx_cli_targets_t targets;
     const char *target; /* as given, or NULL */
-    bool freestanding, stable;
+    bool freestanding, stable, keep;
     const char *output, *key;
     bool uncached;
     bool tune;
@@ -57,6 +57,10 @@ static rlx_status_t targets_check(compile_request_t *request, rlx_diag_t *diag)
         return rlx_fail(diag, RLX_E_USAGE, "compile: --freestanding is a form of target c: --target c --freestanding");
     request->targets.freestanding = request->freestanding;
     request->targets.stable = request->stable;
+    if (request->keep && !request->targets.bundle)
+        return rlx_fail(diag, RLX_E_USAGE, "compile: --keep is for x86_64, which --target does not name");
+    if (request->keep)
+        request->targets.others[request->targets.n_others++] = &rlx_target_keep;
     if (request->targets.n_others > 0 && output_is_file(request->output)) {
         rlx_fail(diag, RLX_E_USAGE, "compile: --output %s is a bundle, and target %s is a folder", request->output,
                  request->targets.others[0]->name);
@@ -84,7 +88,7 @@ static rlx_status_t words_parse(int argc, char **argv, compile_request_t *reques
         {"tune", no_argument, NULL, 'T'},            {"tune-log", required_argument, NULL, 'l'},
         {"tune-from", required_argument, NULL, 'f'}, {"tune-budget", required_argument, NULL, 'b'},
         {"tune-shape", required_argument, NULL, 'S'}, {"freestanding", no_argument, NULL, 'F'},
-        {"determinism", required_argument, NULL, 'D'},
+        {"determinism", required_argument, NULL, 'D'}, {"keep", no_argument, NULL, 'K'},
         {"key", required_argument, NULL, 'k'},
         {0},
     };
@@ -105,6 +109,7 @@ static rlx_status_t words_parse(int argc, char **argv, compile_request_t *reques
         case 'S': RLX_TRY(rlx_cli_shape(optarg, &request->tune_shapes, diag)); break;
         case 't': request->target = optarg; break;
         case 'F': request->freestanding = true; break;
+        case 'K': request->keep = true; break;
         case 'D': RLX_TRY(determinism_take(optarg, &request->stable, diag)); break;
         case 'O': RLX_TRY(rlx_compile_job_option(job, "opt-level", optarg, diag)); break;
         case 'a': RLX_TRY(rlx_compile_job_option(job, "accuracy", optarg, diag)); break;
@@ -261,6 +266,8 @@ const rlx_verb_t rlx_verb_compile = {
             "                        llvm     DIR/llvm: the same as LLVM IR, kernel.ll and kernel.bc, for x86-64 with AVX2\n"
             "                        wasm     DIR/wasm: WebAssembly modules with and without SIMD; needs --determinism stable\n"
             "                        aarch64, riscv64  DIR/aarch64 ...: librlx_kernel.a and .so for Linux\n"
+            "  --keep              for x86_64: leaves kernel.c, kernel.h, kernel.ll, kernel.bc and librlx_kernel.so beside the bundle, with sizes\n"
+            "                      fixed (--shape)\n"
             "  --determinism D     strict (the default): every target gives the same bits; stable: a target that cannot (wasm) gives bits of its\n"
             "                      own, the same in every engine\n"
             "  --freestanding      with target c: no C library, static arena, for firmware\n"

@@ -37,5 +37,7 @@ const rlx_target_t *const *rlx_target_list(int *out_count);
 
 /* One per file target/target_<name>.c. */
 extern const rlx_target_t rlx_target_c, rlx_target_llvm, rlx_target_wasm, rlx_target_aarch64, rlx_target_riscv64;
+/* No target of its own: --keep of the bundle. Its folder is the bundle's. */
+extern const rlx_target_t rlx_target_keep;
 
 #endif

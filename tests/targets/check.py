@@ -8,7 +8,8 @@ import onnx
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
 import bare  # noqa: E402
-from cases import finish, run, test  # noqa: E402
+import browser  # noqa: E402
+from cases import Skip, finish, run, test  # noqa: E402
 from model import MODELS, WORK, Model, models_make, rlx  # noqa: E402
 
 CROSS = ["ocr_cls"] if "--all" not in sys.argv else MODELS
@@ -23,7 +24,6 @@ def make(folder, *words):
 
 @test
 def every_model_is_compiled_for_c():
-    models_make()
     for name in MODELS:
         models[name] = Model(name, "--target", "x86_64,c")
 
@@ -114,6 +114,16 @@ def a_fusion_that_breaks_a_constraint_is_undone_for_that_target_only():
 
 
 @test
+def keep_leaves_readable_files_and_a_library_beside_the_bundle():
+    kept = Model("ocr_cls", "--target", "x86_64,c", "--keep")
+    for name in ("kernel.c", "kernel.h", "kernel.ll", "kernel.bc", "librlx_kernel.so"):
+        assert (kept.folder / name).stat().st_size > 0, name
+    subprocess.run(["gcc", "-O2", f"-I{kept.folder}", "-o", kept.folder / "sample", kept.folder / "c" / "main.c", kept.folder / "librlx_kernel.so",
+                    f"-Wl,-rpath,{kept.folder}"], check=True)
+    kept.check(kept.run(kept.folder / "sample"))
+
+
+@test
 def wasm_with_and_without_simd_gives_the_same_bits_near_rlx_infer():
     for name in CROSS:
         model, folder = models[name], models[name].folder / "wasm"
@@ -123,6 +133,17 @@ def wasm_with_and_without_simd_gives_the_same_bits_near_rlx_infer():
             assert simd[port].tobytes() == scalar[port].tobytes(), f"{name} {port}: SIMD and scalar differ"
             off = float(numpy.abs(simd[port].astype("f8") - model.truth[port].astype("f8")).max())
             assert off <= 1e-5 * max(scale, 1), f"{name} {port}: {off} away, of {scale}"
+
+
+@test
+def wasm_in_chromium_gives_the_bits_of_node():
+    if browser.chromium() is None:
+        raise Skip("there is no Chromium (apt-get install chromium)")
+    for name in CROSS:
+        folder = models[name].folder / "wasm"
+        for form in ("kernel", "kernel_scalar"):
+            want = wasm_run(models[name], folder / f"{form}.wasm")
+            assert browser.run(models[name], folder / f"{form}.wasm") == [want[port].tobytes() for port in models[name].outputs], f"{name} {form}"
 
 
 @test
@@ -166,4 +187,5 @@ def targets_that_are_not_there_are_refused_by_name():
 
 
 if __name__ == "__main__":
+    models_make()
     sys.exit(finish(*run()))
