@@ -55,7 +55,7 @@ typedef struct rlx_epilogue_params {
 
 /* affine_c16: one or two pairs of a product and a sum with one number per channel, in this order, then relu if asked. In: x (C16), then
  * per pair the factors and the terms ([1 or batch, blocks * 16]; absent: none). Out: y (C16). stride: floats of an operand from image to
- * image. Tile: RLX_AFFINE_CELLS cells of a block of one image, the cells of a block one after another. */
+ * image. Tile: RLX_AFFINE_CELLS cells of a block of one image; blocks are numbered fastest. */
 #define RLX_AFFINE_CELLS 256
 typedef struct rlx_affine_c16_params {
     int64_t blocks, space, pairs, relu, stride[4];
