@@ -72,7 +72,10 @@ static rlx_status_t text_validate(const validate_request_t *request, rlx_diag_t 
     syntax = rlx_text_parse(request->model, text, bytes, diag->list);
     if (request->strict)
         drift_check(syntax, diag->list);
-    status = diag->list->n_errors == 0 ? rlx_syntax_build(syntax, diag->list, &graph) : RLX_INVALID_ARGUMENT;
+    if (diag->list->n_errors == 0 || !rlx_cli_ends_with(request->model, ".rlx")) /* a broken text may have more errors to tell of */
+        status = rlx_syntax_build(syntax, diag->list, &graph);
+    else
+        status = RLX_INVALID_ARGUMENT;
     if (status == RLX_OK) {
         graph_print(request->model, graph);
         rlx_graph_destroy(graph);

@@ -91,6 +91,10 @@ static void statement_build(rlx_text_builder_t *builder, const rlx_syntax_statem
     bool done;
 
     builder->broken = false;
+    if (statement->callee == NULL) {
+        results_break(builder, statement);
+        return;
+    }
     if (builder->graph->n_ops >= RLX_GRAPH_OPS_MAX) {
         rlx_report(builder->findings, RLX_E_TEXT_LIMIT, statement->span, "the module has more than %d operators", RLX_GRAPH_OPS_MAX);
         done = false;

@@ -8,7 +8,7 @@
 
 bool rlx_text_statement_is(const rlx_syntax_statement_t *statement, const char *space, const char *callee)
 {
-    return strcmp(statement->space, space) == 0 && strcmp(statement->callee, callee) == 0;
+    return statement->callee != NULL && strcmp(statement->space, space) == 0 && strcmp(statement->callee, callee) == 0;
 }
 
 const rlx_syntax_field_t *rlx_text_field(const rlx_syntax_statement_t *statement, const char *name)

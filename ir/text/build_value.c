@@ -94,11 +94,12 @@ int rlx_text_symbol(const rlx_text_builder_t *builder, const char *name)
 static bool symbol_expr(rlx_text_builder_t *builder, const rlx_syntax_value_t *value, rlx_expr_t *out)
 {
     int index = rlx_text_symbol(builder, value->s);
-    const rlx_symbol_t *symbol = &builder->graph->symbols[index];
     rlx_closest_t closest;
     rlx_finding_t *finding;
 
     if (index >= 0) {
+        const rlx_symbol_t *symbol = &builder->graph->symbols[index];
+
         *out = rlx_expr_symbol(builder->graph->exprs, index, symbol->min, symbol->max);
         return true;
     }

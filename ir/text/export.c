@@ -1,6 +1,7 @@
 /* Graphs, their symbols, constants and ops as statements (ir/text/export.h). */
 #include "ir/text/exporter.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,12 +62,23 @@ static bool bounds_are_usual(const rlx_symbol_t *symbol)
     return symbol->min == INT64_MIN && symbol->max == INT64_MAX;
 }
 
+/* Shape rules make the symbol again when they ask for the datum: of a computed value, or of an input under this name. */
+static bool is_made_by_rules(const rlx_symbol_t *symbol)
+{
+    char name[512];
+
+    if (symbol->holds || symbol->axis >= 0 || symbol->value == NULL)
+        return symbol->holds;
+    snprintf(name, sizeof name, "%.400s[%d]", symbol->value->name, symbol->element);
+    return strcmp(name, symbol->name) == 0;
+}
+
 /* Only what does not follow from where the symbol stands. Symbols of computed values are made by the ops' rules. */
 static void symbol_export(rlx_exporter_t *exporter, rlx_syntax_function_t *function, const rlx_symbol_t *symbol)
 {
     rlx_syntax_statement_t *statement;
 
-    if (symbol->holds || symbol->value == NULL || !symbol->value->is_input)
+    if (is_made_by_rules(symbol) || symbol->value == NULL || !symbol->value->is_input)
         return;
     if (bounds_are_usual(symbol) && !symbol->declared && !symbol->independent)
         return;
@@ -83,6 +95,19 @@ static void symbol_export(rlx_exporter_t *exporter, rlx_syntax_function_t *funct
     }
 }
 
+/* Not all of them are the rules' own. */
+static bool elements_are_stated(const rlx_graph_t *graph, const rlx_value_t *value)
+{
+    bool stated = value->elements != NULL && value->n_elements == 0;
+
+    for (int i = 0; value->elements != NULL && i < value->n_elements; i++) {
+        const rlx_expr_node_t *node = value->elements[i] >= 0 ? rlx_expr_node(graph->exprs, value->elements[i]) : NULL;
+
+        stated |= node != NULL && (node->op != RLX_EXPR_SYMBOL || !is_made_by_rules(&graph->symbols[node->value]));
+    }
+    return stated;
+}
+
 static void input_export(rlx_exporter_t *exporter, rlx_syntax_function_t *function, const rlx_value_t *value)
 {
     rlx_syntax_statement_t *statement = statement_add(exporter, function, "tensor", "alloc");
@@ -92,7 +117,7 @@ static void input_export(rlx_exporter_t *exporter, rlx_syntax_function_t *functi
     dtype->dtype = value->dtype;
     keyword_add(exporter, statement, "shape", rlx_export_exprs(exporter, value->dims, value->rank));
     keyword_add(exporter, statement, "dtype", dtype);
-    if (value->elements != NULL && value->n_elements >= 0)
+    if (elements_are_stated(exporter->graph, value))
         keyword_add(exporter, statement, "elements", rlx_export_exprs(exporter, value->elements, value->n_elements));
     rlx_export_value_annotation(exporter, statement, value);
 }

@@ -47,9 +47,11 @@ static rlx_status_t text_load(const char *path, const char *text, size_t bytes, 
     rlx_syntax_t *syntax = rlx_text_parse(path, text, bytes, findings);
     const rlx_syntax_function_t *module = syntax->n_modules > 0 ? syntax->modules[syntax->n_modules - 1] : NULL;
 
+    bool sound = findings->n_errors == 0 || !ends_with(path, ".rlx");
+
     if (module == NULL && findings->n_errors == 0)
         rlx_report(findings, RLX_E_SYNTAX, RLX_SPAN_NONE, "the text has no module");
-    if (findings->n_errors == 0 && rlx_text_module_build(syntax, module, depth, findings, out_graph) == RLX_OK) {
+    if (module != NULL && sound && rlx_text_module_build(syntax, module, depth, findings, out_graph) == RLX_OK) {
         rlx_graph_keep(*out_graph, syntax, syntax_destroy);
         return RLX_OK;
     }

@@ -132,10 +132,8 @@ static bool bodies_read(rlx_reader_t *reader, rlx_syntax_statement_t *statement,
     return true;
 }
 
-static bool statement_read(rlx_reader_t *reader, rlx_syntax_function_t *function, int bodies)
+static bool statement_fill(rlx_reader_t *reader, rlx_syntax_statement_t *statement, int bodies)
 {
-    rlx_syntax_statement_t *statement = rlx_syntax_statement_add(reader->syntax, function, reader->lex.token.span);
-
     if (!results_read(reader, statement) || !callee_read(reader, statement) || !arguments_read(reader, statement))
         return false;
     statement->span = rlx_span_join(statement->span, reader->lex.last_end);
@@ -144,6 +142,17 @@ static bool statement_read(rlx_reader_t *reader, rlx_syntax_function_t *function
     if (!bodies_read(reader, statement, bodies))
         return false;
     return rlx_reader_expect(reader, ';', "at the end of a statement");
+}
+
+/* A broken statement stays, without a callee: its results are known to be broken, so that what uses them is not reported as well. */
+static bool statement_read(rlx_reader_t *reader, rlx_syntax_function_t *function, int bodies)
+{
+    rlx_syntax_statement_t *statement = rlx_syntax_statement_add(reader->syntax, function, reader->lex.token.span);
+    bool done = statement_fill(reader, statement, bodies);
+
+    if (!done)
+        statement->callee = NULL;
+    return done;
 }
 
 static bool output_read(rlx_reader_t *reader, rlx_syntax_function_t *function)

@@ -7,8 +7,8 @@
 #include "base/diag_list.h"
 #include "ir/text/syntax.h"
 
-/* `text` has a NUL behind its last byte; it is borrowed for the call. The findings' source is set by the caller. Always returns a tree, which
- * is of no use where there were errors; the caller destroys it. */
+/* `text` has a NUL behind its last byte; it is borrowed for the call. The findings' source is set by the caller. Always returns a tree
+ * for the caller to destroy. Where there were errors it can be built nevertheless, to find more of them: broken statements have no callee. */
 rlx_syntax_t *rlx_ssa_read(const char *path, const char *text, size_t bytes, rlx_diag_list_t *findings);
 
 #endif

@@ -53,6 +53,11 @@ static bool elements_read(rlx_reader_t *reader, rlx_tensor_t *tensor, int64_t co
     for (int64_t i = 0; i < count; i++) {
         rlx_span_t span;
 
+        if (rlx_reader_at(reader, '}')) {
+            rlx_finding_expected(rlx_report(reader->findings, RLX_E_SHAPE_TEXT, reader->lex.token.span, "fewer elements than the extents say"),
+                                 "%lld elements, not %lld", (long long)count, (long long)i);
+            return false;
+        }
         if (i > 0 && !rlx_reader_expect(reader, ',', "between elements"))
             return false;
         span = reader->lex.token.span;

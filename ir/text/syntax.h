@@ -18,7 +18,7 @@
 
 #define RLX_SCHEMA_VERSION 2           /* of the text: the one that the printer writes */
 #define RLX_SYNTAX_FILE_MAX (64 << 20) /* bytes of a file */
-#define RLX_SYNTAX_TENSOR_MAX ((int64_t)64 << 20) /* bytes of a tensor that stands in the text */
+#define RLX_SYNTAX_TENSOR_MAX ((int64_t)16 << 20) /* bytes of a tensor that stands in the text */
 #define RLX_SYNTAX_BUDGET ((size_t)1 << 30)
 #define RLX_SYNTAX_DEPTH_MAX 64
 #define RLX_SYNTAX_BODIES_MAX 16
@@ -105,7 +105,7 @@ typedef struct rlx_syntax_statement {
     rlx_span_t span; /* from the first result to the last argument; of several lines, the first counts */
     int n_results;
     rlx_syntax_result_t *results;
-    const char *space, *callee;
+    const char *space, *callee; /* callee NULL: the statement was not understood; its results are known to be broken */
     rlx_span_t callee_span;
     int n_args;
     rlx_syntax_value_t **args;

@@ -48,7 +48,9 @@ void rlx_syntax_upgrade(rlx_syntax_t *syntax, rlx_diag_list_t *findings)
     syntax->written = version;
     if (version == 0) {
         rlx_finding_hint(rlx_report_note(findings, RLX_E_SCHEMA_VERSION, RLX_SPAN_NONE, "the text names no schema version: it is read as version %d",
-                                         RLX_SCHEMA_VERSION), is_module_form(syntax->path) ? "Write it into the decorator: @rlx.module(version=%d)." : "Begin it with `rlx.ir %d;`.", RLX_SCHEMA_VERSION);
+                                         RLX_SCHEMA_VERSION),
+                         is_module_form(syntax->path) ? "Write it into the decorator: @rlx.module(version=%d)." : "Begin it with `rlx.ir %d;`.",
+                         RLX_SCHEMA_VERSION);
         syntax->version = RLX_SCHEMA_VERSION;
         return;
     }

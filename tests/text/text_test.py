@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""RLX-IR text: random modules from the op list. A module that fails is reduced: statements are taken out while it still fails.
+
+Prints "N passed, N failed, N skipped" last."""
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy
+
+import cases
+from cases import test
+
+RLX = os.environ["RLX"]
+TOOL = pathlib.Path(os.environ["RLX_BUILD"]) / "tests/text/round_trip"
+ALL = "--all" in sys.argv
+ALLOC = re.compile(r"^%(\S+) = tensor::alloc\(shape=\[(.*?)\], dtype=(\w+)")
+DTYPES = {"f32": "f4", "f64": "f8", "f16": "f2", "i64": "i8", "i32": "i4", "u8": "u1", "bool": "?"}
+
+
+def run(*words):
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=300)
+
+
+def statements(text):
+    """The statements of a text, each with its lines."""
+    return re.findall(r"^(?:%|symbol::|return)(?:.|\n)*?;$", text, re.MULTILINE)
+
+
+def inputs_make(text, seed):
+    """One array for each input; equal symbols have equal extents."""
+    draw, extents, arrays = random.Random(seed), {}, {}
+    generator = numpy.random.default_rng(seed)
+    for line in text.splitlines():
+        if (found := ALLOC.match(line)) is None:
+            continue
+        name, dims, dtype = found.groups()
+        words = re.findall(r'"[^"]*"|[^,]+', dims)
+        shape = [int(word) if word.isdigit() else extents.setdefault(word, draw.randint(1, 5)) for word in words]
+        values = generator.standard_normal(shape) * 3
+        arrays[name] = numpy.asarray(values > 0 if dtype == "bool" else numpy.abs(values) if dtype == "u8" else values).astype(DTYPES[dtype])
+    return arrays
+
+
+def outputs_at(text, level, folder, arrays):
+    """Bytes of the outputs at an optimisation level, or what the program said; None: it crashed."""
+    bundle, given, taken = (folder / name for name in ("m.rlxb", "in.npz", "out.npz"))
+    numpy.savez(given, **arrays)
+    made = run(RLX, "compile", "--no-cache", "--opt-level", level, "--model", text, "--output", bundle)
+    if made.returncode == 1 and "RLX-1099" not in made.stderr and "RLX-1203" not in made.stderr and "RLX-1301" not in made.stderr:
+        return "refused"
+    assert made.returncode == 0, f"compile at -O{level}: {made.returncode} {made.stderr}"
+    done = run(RLX, "infer", bundle, "--input", given, "--output", taken)
+    if done.returncode == 1:
+        return "request refused"
+    assert done.returncode == 0, f"infer at -O{level}: {done.returncode} {done.stderr}"
+    with numpy.load(taken) as out:
+        return {name: (out[name].shape, out[name].tobytes()) for name in out.files}
+
+
+def levels_differ(text, folder, seed):
+    """Why a module's levels are not equal; None: they are."""
+    arrays = inputs_make(text.read_text(), seed)
+    try:
+        one, three = (outputs_at(text, level, folder, arrays) for level in (1, 3))
+    except AssertionError as error:
+        return str(error)
+    return None if one == three else f"-O1 and -O3 differ: {one if isinstance(one, str) else list(one)}"
+
+
+def reduce(text, folder, seed, reason):
+    """Takes statements out as long as the module is valid and still fails."""
+    kept = statements(text.read_text())
+    kept = [statement for statement in kept if not statement.startswith("return")]
+    smaller = folder / "reduced.rlxir"
+    changed = True
+    while changed:
+        changed = False
+        for i in range(len(kept) - 1, -1, -1):
+            trial = kept[:i] + kept[i + 1 :]
+            smaller.write_text("rlx.ir 2;\nmodule random;\n\n" + "\n".join(trial) + "\n")
+            if run(RLX, "validate", smaller).returncode == 0 and levels_differ(smaller, folder, seed) is not None:
+                kept, changed = trial, True
+    return f"{reason}\nreduced:\n" + "\n".join(kept)
+
+
+@test
+def random_modules_are_read_back_as_they_were_printed():
+    count, first = (10000 if ALL else 2000), 1
+    done = run(TOOL, first, count)
+    assert done.returncode == 0, done.stdout[:4000]
+
+
+@test
+def random_modules_give_the_same_bits_at_every_level():
+    refused, failures, count = 0, [], 600 if ALL else 16
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for seed in range(1, count + 1):
+            text = folder / "m.rlxir"
+            assert run(TOOL, "--print", seed, text).returncode == 0
+            reason = levels_differ(text, folder, seed)
+            if reason is not None:
+                failures.append(f"seed {seed}: " + reduce(text, folder, seed, reason))
+            if len(failures) == 3:
+                break
+    assert not failures, "\n\n".join(failures)
+
+
+WRONG = [
+    ("%x = tensor::alloc(shape=[1,2]) %y = rlxc::relu(%x);", "1:32", "RLX-2001", "';'"),
+    ("%x = tensor::alloc(shape=[1,2);", "1:30", "RLX-2001", "']'"),
+    ("%x = tensor::alloc(shape=[1,2], dtype=f33);", "1:39", "RLX-2012", "f33"),
+    ("%x = tensor::alloc(dtype=f32);", "1:6", "RLX-2010", "shape"),
+    ("%x = tensor::alloc(shape=[1,-2]);", "1:29", "RLX-2014", "negative"),
+    ("%x = tensor::alloc(shape=[1,2]);\n%y = rlxc::rellu(%x);", "2:6", "RLX-2008", "Did you mean 'relu'?"),
+    ("%x = tensor::alloc(shape=[1,2]);\n%y = rlxc::relu(%z);", "2:17", "RLX-2006", "'z' is not defined"),
+    ("%x = tensor::alloc(shape=[1,2]);\n%x = rlxc::relu(%x);", "2:1", "RLX-2007", "defined here"),
+    ("%x = tensor::alloc(shape=[1,2]);\n%y = rlxc::add(%x, %x, %x);", "2:6", "RLX-2009", "at most 2"),
+    ("%x = tensor::alloc(shape=[1,2]);\n%y = rlxc::add(%x);", "2:6", "RLX-2010", "operand 1"),
+    ("%x = tensor::alloc(shape=[1,2]);\n%y = rlxc::leaky_relu(%x) { alfa = 0.1 };", "2:29", "RLX-2009", "Did you mean 'alpha'?"),
+    ("%x = tensor::alloc(shape=[1,2]);\n%y = rlxc::leaky_relu(%x) { alpha = [1] };", "2:37", "RLX-2011", "a list"),
+    ("%x = tensor::alloc(shape=[1,2]);\n%y: f32[1,3] = rlxc::relu(%x);", "2:11", "RLX-2014", "expected: 2"),
+    ("%x = tensor::alloc(shape=[1,2]);\n%y: f64[1,2] = rlxc::relu(%x);", "2:5", "RLX-2013", "f32 of rank 2"),
+    ("%x = tensor::alloc(shape=[1,2]);\n%y = rlx_c::relu(%x);", "2:6", "RLX-2008", "rlx_c"),
+    ("%x = tensor::alloc(shape=[2], dtype=f32);\n%w = tensor::constant(f32[3]{1, 2});", "2:34", "RLX-2014", "3 elements, not 2"),
+    ("%x = tensor::alloc(shape=[2]);\n%w = tensor::constant(u8[2]{1, 256});", "2:32", "RLX-2012", "u8"),
+    ('%x = tensor::alloc(shape=[2]);\n%w = tensor::constant(f32[2]{file="no.npy"});', "2:23", "RLX-2022", "no.npy"),
+    ('%x = tensor::alloc(shape=[2]);\n%w = tensor::constant(f32[2]{file="../no.npy"});', "2:23", "RLX-2022", "leaves"),
+    ('%x = tensor::alloc(shape=[1,3,8,8], layout="NHCC");', "1:44", "RLX-2015", "NHCC"),
+    ('%x = tensor::alloc(shape=[2], memory_affinity={bandwidth="32GB"});', "1:58", "RLX-2016", "32GB/s"),
+    ('%x = tensor::alloc(shape=[2], memory_affinity={bandwith="32GB/s"});', "1:48", "RLX-2016", "bandwith"),
+    ('%x = tensor::alloc(shape=[2], device="gpu");', "1:38", "RLX-2017", "KIND:NUMBER"),
+    ("%x = tensor::alloc(shape=[n,2]);\n%y = rlxc::reshape(%x, [m, 2]);", "2:25", "RLX-2006", "no symbol 'm'"),
+    ("%x = tensor::alloc(shape=[1,3,8,8]);\n%w = tensor::constant(f32[4,3,3,3]{fill=1});\n%y = rlxc::conv2d(%x, %w) { padding = [1,1,1] };",
+     "3:39",
+     "RLX-2012", "begins, then ends"),
+    ("%x = tensor::alloc(shape=[1,4,8,8]);\n%w = tensor::constant(f32[4,3,3,3]{fill=1});\n%y = rlxc::conv2d(%x, %w);", "3:1", "RLX-2014", ""),
+    ("rlx.ir 7;\n%x = tensor::alloc(shape=[1]);", "1:8", "RLX-2020", "1 to 2"),
+    ("%x = tensor::alloc(shape=[1]);\nreturn %x, %y;", "2:12", "RLX-2006", "'y'"),
+    ('%x = tensor::alloc(shape=["a', "1:27", "RLX-2002", "never closed"),
+    ("%x = tensor::alloc(shape=[99999999999999999999]);", "1:27", "RLX-2002", "64 bits"),
+    ("/* %x = tensor::alloc(shape=[1]);", "1:1", "RLX-2002", "never closed"),
+    ('%x = tensor::alloc(shape=[1]);\n%y = rlxc::custom_op(%x) { function = "f", stability_requirement = {max_step_size = -1.0} };', "2:85", "RLX-2012", "positive"),
+]
+
+
+@test
+def wrong_texts_are_refused_at_their_place():
+    with tempfile.TemporaryDirectory() as name:
+        path, failures = pathlib.Path(name) / "wrong.rlxir", []
+        for text, place, code, words in WRONG:
+            path.write_text(text)
+            done = run(RLX, "validate", path)
+            if done.returncode != 1 or f"wrong.rlxir:{place}: error {code}" not in done.stderr or words not in done.stderr:
+                failures.append(f"{text}\n{done.stderr}expected {place} {code} {words}")
+        assert not failures, "\n\n".join(failures)
+
+
+@test
+def several_errors_come_in_one_run():
+    with tempfile.TemporaryDirectory() as name:
+        path = pathlib.Path(name) / "wrong.rlxir"
+        path.write_text("%x = tensor::alloc(shape=[1,2]);\n%y = rlxc::rellu(%x);\n%z = rlxc::add(%y, %x);\n%q = rlxc::relu(%r);\n%s = = ;\n"
+                        "%t = rlxc::relu(%x) { a = 1 };\n")
+        done = run(RLX, "validate", path)
+        places = re.findall(r"wrong.rlxir:(\d+):\d+: error", done.stderr)
+        assert places == ["2", "4", "5", "6"], done.stderr  # line 3 only follows from line 2
+
+
+@test
+def a_symbol_a_list_and_a_number_stand_where_operands_do():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        path = folder / "m.rlxir"
+        path.write_text("rlx.ir 2;\n%x = tensor::alloc(shape=[batch,2,3], dtype=f32);\n%y = rlxc::reshape(%x, [batch, 6]);\n"
+                        "%z = rlxc::mul(0.5, %y);\n%out = rlxc::clip(%z, 0, none);\n")
+        assert run(RLX, "compile", "--no-cache", "--model", path, "--output", folder / "m.rlxb").returncode == 0
+        given = numpy.random.default_rng(0).standard_normal((4, 2, 3)).astype("f4")
+        numpy.savez(folder / "in.npz", x=given)
+        assert run(RLX, "infer", folder / "m.rlxb", "--input", folder / "in.npz", "--output", folder / "out.npz").returncode == 0
+        with numpy.load(folder / "out.npz") as out:
+            assert (out["out"] == numpy.maximum(given.reshape(4, 6) * numpy.float32(0.5), 0)).all()
+
+
+if __name__ == "__main__":
+    sys.exit(cases.finish(*cases.run()))
