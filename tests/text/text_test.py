@@ -121,7 +121,7 @@ WRONG = [
     ("%x = tensor::alloc(shape=[1,2]);\n%y = rlxc::relu(%z);", "2:17", "RLX-2006", "'z' is not defined"),
     ("%x = tensor::alloc(shape=[1,2]);\n%x = rlxc::relu(%x);", "2:1", "RLX-2007", "defined here"),
     ("%x = tensor::alloc(shape=[1,2]);\n%y = rlxc::add(%x, %x, %x);", "2:6", "RLX-2009", "at most 2"),
-    ("%x = tensor::alloc(shape=[1,2]);\n%y = rlxc::add(%x);", "2:6", "RLX-2010", "operand 1"),
+    ("%x = tensor::alloc(shape=[1,2]);\n%y = rlxc::add(%x);", "2:6", "RLX-2010", "operand 'b'"),
     ("%x = tensor::alloc(shape=[1,2]);\n%y = rlxc::leaky_relu(%x) { alfa = 0.1 };", "2:29", "RLX-2009", "Did you mean 'alpha'?"),
     ("%x = tensor::alloc(shape=[1,2]);\n%y = rlxc::leaky_relu(%x) { alpha = [1] };", "2:37", "RLX-2011", "a list"),
     ("%x = tensor::alloc(shape=[1,2]);\n%y: f32[1,3] = rlxc::relu(%x);", "2:11", "RLX-2014", "expected: 2"),
