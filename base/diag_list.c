@@ -69,6 +69,15 @@ static bool list_holds(const rlx_diag_list_t *list, rlx_severity_t severity, rlx
     return is_at(&list->spare, severity, span);
 }
 
+/* A remark about the whole text: a text that is read twice in one run is remarked on once. */
+static bool list_holds_remark(const rlx_diag_list_t *list, rlx_severity_t severity, rlx_error_code_t code, rlx_span_t span)
+{
+    for (int i = 0; severity == RLX_SEVERITY_NOTE && span.line == 0 && i < list->n_findings; i++)
+        if (list->findings[i]->severity == severity && list->findings[i]->span.line == 0 && list->findings[i]->code == code)
+            return true;
+    return false;
+}
+
 /* A new kept finding, or NULL: out of memory. */
 static rlx_finding_t *list_grow(rlx_diag_list_t *list)
 {
@@ -94,7 +103,7 @@ static rlx_finding_t *list_add(rlx_diag_list_t *list, rlx_severity_t severity, r
 {
     int *count = severity == RLX_SEVERITY_ERROR ? &list->n_errors : severity == RLX_SEVERITY_WARNING ? &list->n_warnings : &list->n_remarks;
     int max = severity == RLX_SEVERITY_ERROR ? list->errors_max : RLX_DIAG_WARNINGS_MAX;
-    bool again = list_holds(list, severity, span);
+    bool again = list_holds(list, severity, span) || list_holds_remark(list, severity, code, span);
     rlx_finding_t *finding = !again && *count < max ? list_grow(list) : NULL;
 
     if (!again && *count < INT32_MAX)

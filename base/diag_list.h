@@ -2,7 +2,8 @@
  *
  * A finding says what is wrong (message), what would be right (expected) and what to do (hint), and points at a place of the text. Findings are
  * printed in order of position, whoever found them when. Memory is bounded: beyond `errors_max` errors (and RLX_DIAG_WARNINGS_MAX warnings)
- * the others are counted only. Two errors at one place are one, and so are two warnings: the first stays.
+ * the others are counted only. Two errors at one place are one, and so are two warnings, and two notes of one code about the whole text: the
+ * first stays.
  *
  * Owner: the caller, by value; the list keeps its own copy of the text. Thread: one at a time. */
 #ifndef RLX_BASE_DIAG_LIST_H

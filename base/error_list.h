@@ -226,3 +226,6 @@ RLX_ERROR(COMMENT, 2025, RLX_INVALID_ARGUMENT, "comment looks like an attribute"
           "A comment reads like an attribute, and comments mean nothing.", "Write it as an attribute.")
 RLX_ERROR(SAFETENSORS, 2026, RLX_INVALID_ARGUMENT, ".safetensors file not understood",
           "The file is damaged, or its header breaks the format's rules.", "Write it again with the safetensors library or with rlx dump.")
+RLX_ERROR(NOT_FOLLOWED, 2027, RLX_UNIMPLEMENTED, "kept, but not followed",
+          "The text asks for a tile, schedule, layout or memory that this version's compiler keeps in the text and does not act on.",
+          "Leave it out, or keep it for a version that follows it: the compiler chooses by itself, and results are the same bits.")

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/compile_job.h"
+#include "ir/annotation.h"
 #include "ir/source_digest.h"
 #include "ir/text/load.h"
 
@@ -84,17 +85,19 @@ static bool key_external(rlx_text_t *key, const char *model, const rlx_bytes_t *
     return true;
 }
 
-/* A text names other files in many ways: what it comes to is digested, constants included. False where it cannot be read: the compiler will say
- * why. */
-static bool key_text(rlx_text_t *key, const char *model)
+/* A text names other files in many ways: what it comes to is digested, constants included. False where it cannot be read. What there is to say
+ * about the text is said here too, as nothing else may read it. */
+static bool key_text(rlx_text_t *key, const rlx_compile_job_t *job, rlx_diag_t *diag)
 {
     uint8_t digest[RLX_BLAKE2B_BYTES];
-    rlx_diag_t ignored = {0};
+    rlx_diag_t ignored = {.list = diag != NULL ? diag->list : NULL};
     rlx_graph_t *graph;
     bool read;
 
-    if (rlx_model_load_file(model, &graph, &ignored) != RLX_OK)
+    if (rlx_model_load_file(job->model, &graph, &ignored) != RLX_OK)
         return false;
+    if (ignored.list != NULL)
+        rlx_annotations_unfollowed(graph, job->options.opt_level, ignored.list);
     read = rlx_graph_source_digest(graph, digest, &ignored) == RLX_OK;
     rlx_graph_destroy(graph);
     rlx_text_add(key, digest, sizeof digest);
@@ -118,7 +121,7 @@ static rlx_status_t key_make(const rlx_compile_job_t *job, char out_hex[2 * RLX_
     whole = rlx_bundle_digest_tree(file.data, file.bytes, HASHERS, digest);
     rlx_text_puts(&key, "model ");
     rlx_text_add(&key, digest, sizeof digest);
-    whole = whole && (rlx_path_is_text(job->model) ? key_text(&key, job->model) : key_external(&key, job->model, &file));
+    whole = whole && (rlx_path_is_text(job->model) ? key_text(&key, job, diag) : key_external(&key, job->model, &file));
     if (asprintf(&signatures, "%s.sig", job->model) < 0)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
     key_file(&key, "signatures", signatures);
@@ -203,12 +206,17 @@ static bool entry_good(const char *path)
     return true;
 }
 
+/* The key was made of a text, and the text has errors: they are told already. */
+static bool text_is_wrong(const rlx_diag_t *diag) { return diag != NULL && diag->list != NULL && diag->list->n_errors > 0; }
+
 /* The entry's path, there or not yet, and its folder; both owned by the caller. `out_cached` false: the model has no key. */
 static rlx_status_t entry_find(const rlx_compile_job_t *job, char **out_folder, char **out_path, bool *out_cached, rlx_diag_t *diag)
 {
     char hex[2 * RLX_BLAKE2B_BYTES + 1], *folder = NULL;
 
     RLX_TRY(key_make(job, hex, diag));
+    if (text_is_wrong(diag))
+        return rlx_diag_list_close(diag->list, diag);
     RLX_TRY(cache_folder(&folder, diag));
     *out_cached = hex[0] != '\0';
     if (asprintf(out_path, "%s/%s%ld.rlxb", folder, *out_cached ? hex : "uncached-", *out_cached ? 0L : (long)getpid()) < 0) {
@@ -272,12 +280,13 @@ static bool entry_take(const char *entry, const char *path, rlx_compile_figures_
 rlx_status_t rlx_compile_cached_to(const rlx_compile_job_t *job, const char *path, rlx_compile_figures_t *out_figures, rlx_diag_t *diag)
 {
     char *folder, *entry;
+    rlx_diag_t found = {.list = diag->list};
     rlx_compile_figures_t copied;
     rlx_status_t status;
     bool cached;
 
-    if (entry_find(job, &folder, &entry, &cached, NULL) != RLX_OK)
-        return rlx_compile_job_run(job, path, out_figures, diag);
+    if (entry_find(job, &folder, &entry, &cached, &found) != RLX_OK)
+        return text_is_wrong(diag) ? rlx_diag_list_close(diag->list, diag) : rlx_compile_job_run(job, path, out_figures, diag);
     if (cached && entry_take(entry, path, out_figures)) {
         status = RLX_OK;
     } else if (!cached || access(folder, W_OK) != 0) {
@@ -287,7 +296,7 @@ rlx_status_t rlx_compile_cached_to(const rlx_compile_job_t *job, const char *pat
         cache_trim(folder);
         if (status == RLX_OK ? !entry_take(entry, path, &copied) : diag->code == RLX_E_FILE_WRITE) { /* no room for both? */
             (void)unlink(entry);
-            *diag = (rlx_diag_t){0};
+            *diag = (rlx_diag_t){.list = diag->list};
             status = rlx_compile_job_run(job, path, out_figures, diag);
         }
     }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "ir/annotation.h"
 #include "ir/source_digest.h"
 #include "kernels/abi.h"
 #include "kernels/image.h"
@@ -193,6 +194,8 @@ static rlx_status_t job_build(const rlx_compile_job_t *job, source_t *out_source
     compile.progress = rlx_cli_progress;
     rlx_cli_progress(NULL, "import");
     RLX_TRY(rlx_model_load_file(job->model, &graph, diag));
+    if (diag != NULL && diag->list != NULL)
+        rlx_annotations_unfollowed(graph, job->options.opt_level, diag->list);
     status = out_source != NULL ? source_take(job->model, graph, out_source, diag) : RLX_OK;
     if (status == RLX_OK)
         status = rlx_compile_graph(graph, &compile, out_compiled, diag);

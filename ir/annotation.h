@@ -5,6 +5,7 @@
 #ifndef RLX_IR_ANNOTATION_H
 #define RLX_IR_ANNOTATION_H
 
+#include "base/diag_list.h"
 #include "ir/graph.h"
 
 #define RLX_ANNOTATION_NAMES_MAX 16
@@ -27,6 +28,7 @@ typedef struct rlx_value_annotation {
     const char *content;   /* "image" */
     bool lossy;            /* an image may travel as JPEG */
     rlx_sharing_t sharing; /* buffer_sharing_capability */
+    rlx_span_t layout_span, affinity_span; /* where the text says so; line 0: it does not */
 } rlx_value_annotation_t;
 
 typedef struct rlx_names {
@@ -72,6 +74,7 @@ typedef struct rlx_op_annotation {
     rlx_transfer_t transfer;
     const char *fallback;    /* remote_call: the light function */
     double max_step_size, error_tolerance; /* custom_op: stability_requirement */
+    rlx_span_t tile_span, schedule_span, coalesce_span; /* where the text says so; line 0: it does not */
 } rlx_op_annotation_t;
 
 /* Made on first use, zeroed. */
@@ -85,6 +88,10 @@ const char *rlx_sharding_name(rlx_sharding_t sharding);
 rlx_sharding_t rlx_sharding_parse(const char *word);
 const char *rlx_sharing_name(rlx_sharing_t sharing);
 rlx_sharing_t rlx_sharing_parse(const char *word);
+
+/* Warnings about what the author asked for and this version does not do: schedules that kernels at `opt_level` do not follow, layouts and
+ * memories that buffers do not have. One for each kind, at its first place. Silent where the compiler does so anyway. ir/annotation_unfollowed.c */
+void rlx_annotations_unfollowed(const rlx_graph_t *graph, int opt_level, rlx_diag_list_t *findings);
 
 /* What this version cannot execute: the first op that asks for several devices, sharding, another cluster or user code. RLX_OK where there is
  * none; else RLX_E_NOT_YET at the op's source. `rlx compile` asks before the passes. */

@@ -188,14 +188,17 @@ bool rlx_text_value_note(rlx_text_builder_t *builder, rlx_value_t *value, const 
 {
     rlx_value_annotation_t *note = rlx_value_annotate(builder->graph, value);
 
-    if (strcmp(field->name, "memory_affinity") == 0)
-        return affinity_read(builder, field, &note->affinity);
-    if (strcmp(field->name, "location") == 0)
-        return rlx_note_string(builder, field, &note->affinity.location);
+    if (strcmp(field->name, "memory_affinity") == 0 || strcmp(field->name, "location") == 0) {
+        note->affinity_span = field->name_span;
+        return field->name[0] == 'm' ? affinity_read(builder, field, &note->affinity)
+                                     : rlx_note_string(builder, field, &note->affinity.location);
+    }
     if (strcmp(field->name, "device") == 0)
         return device_read(builder, field, &note->device);
-    if (strcmp(field->name, "layout") == 0 || strcmp(field->name, "memory_layout") == 0)
+    if (strcmp(field->name, "layout") == 0 || strcmp(field->name, "memory_layout") == 0) {
+        note->layout_span = field->name_span;
         return layout_read(builder, value, field, &note->layout);
+    }
     if (strcmp(field->name, "buffer_sharing_capability") == 0)
         return sharing_read(builder, field, &note->sharing);
     if (strcmp(field->name, "content") == 0)

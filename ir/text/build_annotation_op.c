@@ -159,12 +159,18 @@ bool rlx_text_op_note(rlx_text_builder_t *builder, rlx_op_t *op, const rlx_synta
 {
     rlx_op_annotation_t *note = rlx_op_annotate(builder->graph, op);
 
-    if (strcmp(field->name, "tile_layout") == 0)
+    if (strcmp(field->name, "tile_layout") == 0) {
+        note->tile_span = field->name_span;
         return tiles_read(builder, field, &note->tile_layout);
-    if (strcmp(field->name, "compute_schedule") == 0)
+    }
+    if (strcmp(field->name, "compute_schedule") == 0) {
+        note->schedule_span = field->name_span;
         return schedule_read(builder, field, &note->schedule);
-    if (strcmp(field->name, "memory_coalesce") == 0)
+    }
+    if (strcmp(field->name, "memory_coalesce") == 0) {
+        note->coalesce_span = field->name_span;
         return rlx_note_string(builder, field, &note->coalesce);
+    }
     if (strcmp(field->name, "target_device_set") == 0)
         return devices_read(builder, field, &note->devices);
     if (strcmp(field->name, "sharding_strategy") == 0)

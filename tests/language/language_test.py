@@ -195,6 +195,39 @@ def a_dumped_module_is_the_same_module(folder):
         assert one == two, first.stderr + second.stderr
 
 
+def warned(folder, *options, model):
+    """(line, column, what) of what `rlx compile` keeps and does not follow."""
+    run = rlx("compile", "--model", str(model), "--output", str(folder / "warned.rlxb"), *options)
+    assert run.returncode == 0, run.stderr
+    return re.findall(r":(\d+):(\d+): warning RLX-2027: (\w+)", run.stderr)
+
+
+@test
+def demands_that_are_not_followed_are_said_once_for_each_kind(folder):
+    example = ROOT / "examples/resnet18_stem.rlx"
+    lines = example.read_text().splitlines()
+    found = warned(folder, model=example)
+    assert sorted(what for _, _, what in found) == ["compute_schedule", "layout", "location", "tile_layout"], found
+    for line, column, what in found:
+        assert lines[int(line) - 1][int(column) - 1:].startswith("memory_affinity" if what == "location" else what), (line, column, what)
+    assert warned(folder, model=example) == found  # from the cache
+    assert warned(folder, "--no-cache", model=example) == found
+    text = folder / "stem.rlxir"
+    good(rlx("dump", str(example), "--output", str(text)))
+    assert "tile_layout" in text.read_text() and "vectorize_dim" in text.read_text()
+
+
+@test
+def demands_that_the_compiler_meets_anyway_give_no_warning(folder):
+    text = module(folder, """
+x = rlx.tensor(shape=[1, 16, 8, 8], layout="NCHW", memory_affinity={"location": "DDR", "bandwidth": "32GB/s", "coherence": "MESI"})
+w = rlx.constant(value=np.ones((32, 16, 3, 3), np.float32), layout="OIHW")
+return rlx.conv2d(x, w, padding=[1, 1], compute_schedule={"vectorize_dim": "output_channel"})
+""".strip().splitlines())
+    assert warned(folder, model=text) == []
+    assert [what for _, _, what in warned(folder, "--opt-level", "1", model=text)] == ["compute_schedule"]
+
+
 @test
 def syntax_files_are_well_formed(folder):
     for path in (ROOT / "editors/vscode").rglob("*.json"):
