@@ -15,7 +15,7 @@ void *rlx_block_alloc(size_t bytes)
 
     if (bytes > SIZE_MAX / 2)
         return NULL;
-    block = aligned_alloc(align, (bytes + ALIGN) / ALIGN * ALIGN);
+    block = aligned_alloc(align, (bytes / align + 1) * align);
     if (block != NULL && align == HUGE_PAGE)
         (void)madvise(block, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); /* advice only */
     return block;

@@ -150,9 +150,9 @@ rlx_conv_blocking_t rlx_conv_blocking_direct(rlx_graph_t *graph, const rlx_conv_
     b.range = least(out_blocks, chosen(g->cut.range, b.range));
     b.ranges = (out_blocks + b.range - 1) / b.range;
     if (small)
-        most = rlx_expr_min(e, rows_half(graph, g),
-                            rlx_expr_max(e, num(graph, 2 * halo + 2),
-                                         rlx_expr_ceildiv(e, g->out[0], num(graph, (pieces + b.ranges - 1) / b.ranges))));
+        most = rlx_expr_max(e, num(graph, 2 * halo + 2), rlx_expr_ceildiv(e, g->out[0], num(graph, (pieces + b.ranges - 1) / b.ranges)));
+    if (small)
+        most = rlx_expr_min(e, rows_half(graph, g), most);
     rows_choose(graph, g->out[0], row_bytes, chosen(g->cut.cache_kib << 10, small ? CACHE_BYTES : CACHE_BYTES_MOST), halo, most, &b);
     b.scratch = scratch_bytes(graph, cells, b.gathered || in_place ? num(graph, 0) : row_bytes, b.rows, halo);
     return b;

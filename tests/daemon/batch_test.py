@@ -4,6 +4,7 @@ title of COPIED says so (tests/daemon/batch_rows.c)."""
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -220,8 +221,8 @@ class Tally:
 
 def symbol_of(path):
     dump = run(rlx, "dump", str(path), "--after", "canonicalise")
-    lines = [line for line in dump.stdout.splitlines() if line.startswith("symbol ") and line.endswith("independent")]
-    return (lines[0].split("'")[1] if lines else None), dump.stderr
+    found = re.findall(r"^symbol::range\((\w+),.*\bindependent=true", dump.stdout, re.MULTILINE)
+    return (found[0] if found else None), dump.stderr
 
 
 def main():

@@ -162,7 +162,9 @@ def check(tool, title, path, shape, step, forbidden):
     expected = reference(path, x).astype(numpy.float64)
     worst = numpy.abs(y - expected).max() / (1 if y.dtype == numpy.uint8 else numpy.abs(expected).max())
     report(f"{title}: as ONNX Runtime", y.shape == expected.shape and worst <= step, f"differs by {worst:.3g}")
-    left = sorted(set(re.findall(r"= ([a-z_0-9]+)\(", dump)) & forbidden)
+    made = set(re.findall(r"= rlxc::([a-z_0-9]+)\(", dump))
+    assert made, dump
+    left = sorted(made & forbidden)
     report(f"{title}: in integers", not left, f"{', '.join(left)} left")
     for isa in ("x86-64-v3", "x86-64-v4"):
         if isa == "x86-64-v3" or "avx512vl" in pathlib.Path("/proc/cpuinfo").read_text():
