@@ -84,6 +84,9 @@ RLX_ERROR(QUEUE_FULL, 1409, RLX_RESOURCE_EXHAUSTED, "queue full",
           "More requests wait than the queue holds.", "Send them more slowly, or raise the queue's capacity.")
 RLX_ERROR(LOOP_LIMIT, 1410, RLX_RESOURCE_EXHAUSTED, "loop runs too long",
           "A loop of the model has run more iterations than RLX allows.", "Check the input that decides when the loop ends.")
+RLX_ERROR(CHECKPOINT, 1411, RLX_FAILED_PRECONDITION, "checkpoint refused",
+          "The checkpoint belongs to another bundle, other inputs or another feedback, is past the steps that are asked for, or is damaged.",
+          "Continue with what it was begun with, or remove the file to begin anew.")
 RLX_ERROR(CONFIG_SYNTAX, 1501, RLX_INVALID_ARGUMENT, "configuration is not valid YAML",
           "The file is not the YAML that RLX reads: no anchors, aliases, tags, duplicate keys or several documents; at most 256 KiB.",
           "Correct the file there.")
@@ -229,3 +232,12 @@ RLX_ERROR(SAFETENSORS, 2026, RLX_INVALID_ARGUMENT, ".safetensors file not unders
 RLX_ERROR(NOT_FOLLOWED, 2027, RLX_UNIMPLEMENTED, "kept, but not followed",
           "The text asks for a tile, schedule, layout or memory that this version's compiler keeps in the text and does not act on.",
           "Leave it out, or keep it for a version that follows it: the compiler chooses by itself, and results are the same bits.")
+RLX_ERROR(CUSTOM_MISSING, 2030, RLX_FAILED_PRECONDITION, "code of a custom_op missing",
+          "A custom_op calls a function whose source was not given, or a source was given that nothing calls.",
+          "Name the source: rlx compile --custom NAME=FILE.c, or FILE.f90 with bind(C).")
+RLX_ERROR(CUSTOM_CODE, 2031, RLX_INVALID_ARGUMENT, "code of a custom_op refused",
+          "The source does not compile, does not define its function, calls what is not in it, or has variables that outlive a call.",
+          "Write a pure function of its arguments: no libraries, no input or output, no allocation, no static variables (docs/CUSTOM.md).")
+RLX_ERROR(STABILITY, 2032, RLX_INVALID_ARGUMENT, "stability_requirement cannot be kept",
+          "Operands or results of the custom_op are not float64, its step size is missing, or the tolerance is below rounding.",
+          "Use dtype float64 throughout, and give the step size as one scalar operand.")

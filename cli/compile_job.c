@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/custom_code.h"
 #include "ir/annotation.h"
 #include "ir/source_digest.h"
 #include "kernels/abi.h"
@@ -103,22 +104,24 @@ rlx_status_t rlx_compile_job_complete(rlx_compile_job_t *job, rlx_diag_t *diag)
 
     RLX_TRY(rlx_compile_job_record(job, "target", job->target, diag));
     RLX_TRY(rlx_compile_job_record(job, "accuracy", accuracy_texts[job->options.accuracy], diag));
+    RLX_TRY(rlx_compile_job_custom_record(job, diag));
     return rlx_compile_job_record(job, "opt-level", level_texts[job->options.opt_level], diag);
 }
 
-/* The images built into this program, in the bundle's form. Entries are owned by the caller. */
-static rlx_status_t images_take(rlx_bundle_image_t *images, int *out_count, rlx_diag_t *diag)
+/* The images built into this program, in the bundle's form, with user code behind them. Entries and `owned` are owned by the caller. */
+static rlx_status_t images_take(const rlx_custom_built_t *custom, rlx_bundle_image_t *images, void **owned, int *out_count, rlx_diag_t *diag)
 {
     const rlx_kernel_image_t *built = rlx_kernel_images(out_count);
 
     for (int i = 0; i < *out_count; i++) {
-        rlx_bundle_entry_t *entries = calloc(built[i].n_entries + 1, sizeof *entries);
+        rlx_bundle_entry_t *entries = calloc(built[i].n_entries + RLX_CUSTOM_MAX, sizeof *entries);
 
         if (entries == NULL)
             return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
         for (uint32_t k = 0; k < built[i].n_entries; k++)
             entries[k] = (rlx_bundle_entry_t){built[i].entries[k].kernel, built[i].entries[k].offset};
         images[i] = (rlx_bundle_image_t){built[i].isa, built[i].data, built[i].bytes, entries, built[i].n_entries};
+        RLX_TRY(rlx_custom_image_extend(custom, i, &images[i], entries, &owned[i], diag));
     }
     return RLX_OK;
 }
@@ -129,10 +132,25 @@ typedef struct source {
     rlx_source_signatures_t signatures;
 } source_t;
 
-static rlx_status_t bundle_write(const rlx_compile_job_t *job, const rlx_compiled_t *compiled, const source_t *source, const char *path,
-                                 rlx_diag_t *diag)
+/* What the bundle records: the options, and what came of them. */
+static int options_take(const rlx_compile_job_t *job, const rlx_compiled_t *compiled, rlx_bundle_option_t *options, char number[24])
+{
+    int n = job->n_recorded;
+
+    memcpy(options, job->recorded, (size_t)n * sizeof *options);
+    snprintf(number, 24, "%lld", (long long)compiled->checkpoint_steps);
+    if (compiled->checkpoint_steps > 0 && n < RLX_BUNDLE_OPTIONS_MAX)
+        options[n++] = (rlx_bundle_option_t){RLX_OPTION_CHECKPOINT, number};
+    return n;
+}
+
+static rlx_status_t bundle_write(const rlx_compile_job_t *job, const rlx_compiled_t *compiled, const source_t *source,
+                                 const rlx_custom_built_t *custom, const char *path, rlx_diag_t *diag)
 {
     rlx_bundle_image_t images[RLX_BUNDLE_SEGMENTS_MAX] = {0};
+    void *owned[RLX_BUNDLE_SEGMENTS_MAX] = {0};
+    rlx_bundle_option_t options_out[RLX_BUNDLE_OPTIONS_MAX];
+    char number[24];
     rlx_bundle_parts_t parts = {
         .name = compiled->name,
         .kernel_abi = RLX_KERNEL_ABI,
@@ -142,8 +160,8 @@ static rlx_status_t bundle_write(const rlx_compile_job_t *job, const rlx_compile
         .constants_bytes = compiled->constants_bytes,
         .ir_text = compiled->ir_text,
         .ir_text_bytes = compiled->ir_text_bytes,
-        .options = job->recorded,
-        .n_options = job->n_recorded,
+        .options = options_out,
+        .n_options = options_take(job, compiled, options_out, number),
         .images = images,
         .source_digest = source->digest,
         .source_signatures = source->signatures.items,
@@ -154,11 +172,13 @@ static rlx_status_t bundle_write(const rlx_compile_job_t *job, const rlx_compile
 
     snprintf(compiler, sizeof compiler, "rlx %s", rlx_cli_version());
     parts.compiler = compiler;
-    status = images_take(images, &parts.n_images, diag);
+    status = images_take(custom, images, owned, &parts.n_images, diag);
     if (status == RLX_OK)
         status = rlx_bundle_write(path, &parts, diag);
-    for (int i = 0; i < parts.n_images; i++)
+    for (int i = 0; i < parts.n_images; i++) {
         free((void *)images[i].entries);
+        free(owned[i]);
+    }
     return status;
 }
 
@@ -185,12 +205,14 @@ static rlx_status_t source_take(const char *model, rlx_graph_t *graph, source_t 
 }
 
 /* `out_source` NULL: not asked for. */
-static rlx_status_t job_build(const rlx_compile_job_t *job, source_t *out_source, rlx_compiled_t *out_compiled, rlx_diag_t *diag)
+static rlx_status_t job_build(const rlx_compile_job_t *job, const rlx_custom_set_t *custom, source_t *out_source, rlx_compiled_t *out_compiled,
+                              rlx_diag_t *diag)
 {
     rlx_compile_options_t compile = job->options;
     rlx_graph_t *graph;
     rlx_status_t status;
 
+    compile.custom = custom;
     compile.progress = rlx_cli_progress;
     rlx_cli_progress(NULL, "import");
     RLX_TRY(rlx_model_load_file(job->model, &graph, diag));
@@ -205,7 +227,7 @@ static rlx_status_t job_build(const rlx_compile_job_t *job, source_t *out_source
 
 rlx_status_t rlx_compile_job_build(const rlx_compile_job_t *job, rlx_compiled_t *out_compiled, rlx_diag_t *diag)
 {
-    return job_build(job, NULL, out_compiled, diag);
+    return job_build(job, NULL, NULL, out_compiled, diag);
 }
 
 rlx_status_t rlx_cli_parent_make(const char *path, rlx_diag_t *diag)
@@ -226,19 +248,26 @@ rlx_status_t rlx_cli_parent_make(const char *path, rlx_diag_t *diag)
 
 rlx_status_t rlx_compile_job_run(const rlx_compile_job_t *job, const char *path, rlx_compile_figures_t *out_figures, rlx_diag_t *diag)
 {
+    rlx_custom_built_t custom;
     rlx_compiled_t compiled;
     source_t source;
     rlx_status_t status;
 
-    RLX_TRY(job_build(job, &source, &compiled, diag));
+    RLX_TRY(rlx_custom_build(job, &custom, diag));
+    if (job_build(job, &custom.set, &source, &compiled, diag) != RLX_OK) {
+        rlx_custom_built_fini(&custom);
+        return diag->status;
+    }
     rlx_cli_progress(NULL, "write");
     status = rlx_cli_parent_make(path, diag);
     if (status == RLX_OK)
-        status = bundle_write(job, &compiled, &source, path, diag);
+        status = bundle_write(job, &compiled, &source, &custom, path, diag);
     rlx_cli_progress(NULL, NULL);
+    rlx_custom_built_fini(&custom);
     if (status == RLX_OK) {
         *out_figures = (rlx_compile_figures_t){.n_steps = compiled.n_steps, .n_reorders = compiled.n_reorders,
-                                               .constants_bytes = (int64_t)compiled.constants_bytes};
+                                               .constants_bytes = (int64_t)compiled.constants_bytes,
+                                               .checkpoint_steps = compiled.checkpoint_steps};
         snprintf(out_figures->independent, sizeof out_figures->independent, "%.63s",
                  compiled.independent != NULL ? compiled.independent : "");
     }

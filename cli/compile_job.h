@@ -7,16 +7,29 @@
 #include "bundle/sign.h"
 #include "ir/compile.h"
 
+/* User code of a custom_op: --custom NAME=PATH. */
+typedef struct rlx_custom_file {
+    char name[64];
+    const char *path;
+    char record[136]; /* "NAME=digest of the source" */
+} rlx_custom_file_t;
+
 typedef struct rlx_compile_job {
     const char *model, *target;
     rlx_compile_options_t options;
+    rlx_custom_file_t custom[RLX_CUSTOM_MAX]; /* by name */
+    int n_custom;
     /* Texts of options that change the result, as recorded in the bundle; in the order given. */
     rlx_bundle_option_t recorded[RLX_BUNDLE_OPTIONS_MAX];
     int n_recorded;
 } rlx_compile_job_t;
 
+/* An option that the bundle records: steps from one checkpoint to the next. */
+#define RLX_OPTION_CHECKPOINT "checkpoint-steps"
+
 typedef struct rlx_compile_figures {
     int64_t n_steps, n_reorders, constants_bytes;
+    int64_t checkpoint_steps; /* rlx_custom_interval */
     char independent[64]; /* the symbol along which a server may batch requests; "": none */
     bool cached;          /* nothing was compiled: `n_reorders` is not known */
 } rlx_compile_figures_t;
@@ -26,6 +39,10 @@ void rlx_compile_job_init(rlx_compile_job_t *out_job);
 bool rlx_compile_job_takes(const char *option);
 rlx_status_t rlx_compile_job_option(rlx_compile_job_t *job, const char *option, const char *text, rlx_diag_t *diag);
 rlx_status_t rlx_cli_accuracy(const char *text, rlx_accuracy_t *out_accuracy, rlx_diag_t *diag);
+/* cli/custom_code.c. --custom NAME=FILE; the path must live as long as the job. */
+rlx_status_t rlx_compile_job_custom(rlx_compile_job_t *job, const char *text, rlx_diag_t *diag);
+/* Records names and the sources' digests; rlx_compile_job_complete calls it. */
+rlx_status_t rlx_compile_job_custom_record(rlx_compile_job_t *job, rlx_diag_t *diag);
 /* After the last option. */
 rlx_status_t rlx_compile_job_complete(rlx_compile_job_t *job, rlx_diag_t *diag);
 /* Adds an option to those that the bundle records. Borrowed. */

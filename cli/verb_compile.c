@@ -66,6 +66,10 @@ static rlx_status_t targets_check(compile_request_t *request, rlx_diag_t *diag)
                  request->targets.others[0]->name);
         return rlx_diag_hint(diag, "Name a folder: --output DIR makes DIR/%s and so on.", request->targets.others[0]->name);
     }
+    if (request->job.n_custom > 0 && (request->targets.n_others > 0 || !request->targets.bundle))
+        return rlx_fail(diag, RLX_E_USAGE, "compile: --custom is for target x86_64 alone in this version: the code goes into the bundle");
+    if (request->job.n_custom > 0 && (request->tune || request->tune_from != NULL))
+        return rlx_fail(diag, RLX_E_USAGE, "compile: models with --custom code are not tuned by this version");
     if (!request->targets.bundle && (request->tune || request->tune_from != NULL))
         return rlx_fail(diag, RLX_E_USAGE, "compile: tuning is for x86_64, which --target does not name");
     return RLX_OK;
@@ -89,7 +93,7 @@ static rlx_status_t words_parse(int argc, char **argv, compile_request_t *reques
         {"tune-from", required_argument, NULL, 'f'}, {"tune-budget", required_argument, NULL, 'b'},
         {"tune-shape", required_argument, NULL, 'S'}, {"freestanding", no_argument, NULL, 'F'},
         {"determinism", required_argument, NULL, 'D'}, {"keep", no_argument, NULL, 'K'},
-        {"key", required_argument, NULL, 'k'},
+        {"key", required_argument, NULL, 'k'}, {"custom", required_argument, NULL, 'c'},
         {0},
     };
     rlx_compile_job_t *job = &request->job;
@@ -101,6 +105,7 @@ static rlx_status_t words_parse(int argc, char **argv, compile_request_t *reques
         case 'm': job->model = optarg; break;
         case 'o': request->output = optarg; break;
         case 'k': request->key = optarg; break;
+        case 'c': RLX_TRY(rlx_compile_job_custom(job, optarg, diag)); break;
         case 'C': request->uncached = true; break;
         case 'T': request->tune = true; break;
         case 'l': request->tune_log = optarg; break;
@@ -147,6 +152,8 @@ static void figures_print(const char *path, const rlx_compile_figures_t *figures
            (double)spent_ns / 1e9);
     if (figures->independent[0] != '\0')
         printf("requests can be batched along '%s'\n", figures->independent);
+    if (figures->checkpoint_steps > 0)
+        printf("checkpoints every %lld steps (stability_requirement)\n", (long long)figures->checkpoint_steps);
 }
 
 static void tune_print(const rlx_tune_figures_t *figures)
@@ -227,7 +234,7 @@ static rlx_status_t bundle_make(compile_request_t *request, const char *path, rl
         return RLX_OK;
     status = request->tune || request->tune_from != NULL ? tune_apply(request, &tuning, diag) : RLX_OK;
     if (status == RLX_OK)
-        status = (request->uncached ? rlx_compile_job_run : rlx_compile_cached_to)(&request->job, path, &figures, diag);
+        status = (request->uncached || request->job.n_custom > 0 ? rlx_compile_job_run : rlx_compile_cached_to)(&request->job, path, &figures, diag);
     if (status == RLX_OK)
         figures_print(path, &figures, rlx_clock_ns() - start_ns);
     rlx_tuning_fini(&tuning);
@@ -279,6 +286,7 @@ const rlx_verb_t rlx_verb_compile = {
             "  --shape NAME=DIMS   fixes an input's shape: --shape image=1x3x224x224; ? leaves an axis open; may be repeated\n"
             "  --max SYMBOL=N,...  declares the largest value of a symbol: --max batch=8,width=2048; larger requests are refused\n"
             "  --key NAME.key      signs the bundle (docs/SIGNING.md)\n"
+            "  --custom NAME=FILE  the code of a custom_op: FILE.c, or Fortran (FILE.f90) with bind(C); may be repeated (docs/CUSTOM.md)\n"
             "  --no-cache          compiles even if the same was compiled before, and keeps nothing\n"
             "  --tune              measures on this machine which way of cutting each op's work is fastest, and keeps choices and costs in\n"
             "                      the bundle; never changes a bit of the results\n"

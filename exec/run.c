@@ -11,10 +11,39 @@
 #include "exec/by_row.h"
 #include "exec/call.h"
 #include "exec/symbols.h"
+#include "kernels/params_custom.h"
 
 /* A step below this cost runs on the caller alone: handing it over would cost more. Workers that spin are cheaper to reach. */
 #define ALONE_NS_AWAKE 4000
 #define ALONE_NS_ASLEEP 20000
+
+/* Parameters of user code that name one of the step's inputs: bundles are checked for what is read of them here only. */
+static bool step_is_custom(const rlx_run_state_t *run, const rlx_program_step_t *step)
+{
+    const int64_t *params = run->model->params + step->params;
+    int64_t operand;
+
+    if (step->kernel < RLX_CUSTOM_FIRST || step->n_params < sizeof(rlx_custom_params_t) / sizeof(int64_t))
+        return false;
+    operand = ((const rlx_custom_params_t *)params)->step;
+    return operand >= 0 && operand < (int64_t)step->n_in && run->operands[run->model->operands[step->operands + (uint32_t)operand]].base != NULL;
+}
+
+/* User code was not called: its step is larger than it allows, or no number. */
+static rlx_status_t step_size_fail(const rlx_run_state_t *run, const rlx_program_step_t *step)
+{
+    const rlx_custom_params_t *params = (const rlx_custom_params_t *)(run->model->params + step->params);
+    uint32_t id = run->model->operands[step->operands + (uint32_t)params->step];
+    const double *size = run->operands[id].base;
+    double most;
+
+    memcpy(&most, &params->step_max, sizeof most);
+    rlx_fail(run->diag, RLX_E_INPUT_VALUE, "step '%s': the step size '%s' is %.17g, and max_step_size is %.17g",
+             run->model->strings + step->name, rlx_model_value_name(run->model, id), *size, most);
+    rlx_diag_hint(run->diag, "Take more and smaller steps: the update is not stable beyond that.");
+    rlx_diag_at(run->diag, "%s", run->model->strings + step->source);
+    return RLX_INVALID_ARGUMENT;
+}
 
 static rlx_status_t kernel_fail(const rlx_run_state_t *run, const rlx_program_step_t *step)
 {
@@ -22,6 +51,8 @@ static rlx_status_t kernel_fail(const rlx_run_state_t *run, const rlx_program_st
                        : run->error & RLX_KERR_DIVIDE ? "an integer is divided by zero"
                                                       : "a value lies outside its domain";
 
+    if ((run->error & RLX_KERR_STEP) != 0 && step_is_custom(run, step))
+        return step_size_fail(run, step);
     rlx_fail(run->diag, RLX_E_INPUT_VALUE, "step '%s': %s", run->model->strings + step->name, what);
     rlx_diag_at(run->diag, "%s", run->model->strings + step->source);
     return RLX_INVALID_ARGUMENT;

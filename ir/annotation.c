@@ -47,8 +47,6 @@ static const char *obstacle(const rlx_op_t *op)
 
     if (op->kind == RLX_OP_remote_call)
         return "a call to another cluster";
-    if (op->kind == RLX_OP_custom_op)
-        return "user code";
     if (annotation != NULL && annotation->devices.n > 1)
         return "an operator on several devices";
     if (annotation != NULL && annotation->sharding != RLX_SHARDING_UNSAID)

@@ -75,6 +75,9 @@ typedef struct rlx_op_annotation {
     const char *fallback;    /* remote_call: the light function */
     double max_step_size, error_tolerance; /* custom_op: stability_requirement */
     rlx_span_t tile_span, schedule_span, coalesce_span; /* where the text says so; line 0: it does not */
+    int custom_kernel;       /* custom_op: the kernel of its code (ir/custom.h); 0: not assigned. This and the next two are not written */
+    bool custom_split;       /* its rows may be computed apart */
+    int step_operand;        /* the operand that max_step_size limits, or -1 */
 } rlx_op_annotation_t;
 
 /* Made on first use, zeroed. */
@@ -93,7 +96,7 @@ rlx_sharing_t rlx_sharing_parse(const char *word);
  * memories that buffers do not have. One for each kind, at its first place. Silent where the compiler does so anyway. ir/annotation_unfollowed.c */
 void rlx_annotations_unfollowed(const rlx_graph_t *graph, int opt_level, rlx_diag_list_t *findings);
 
-/* What this version cannot execute: the first op that asks for several devices, sharding, another cluster or user code. RLX_OK where there is
+/* What this version cannot execute: the first op that asks for several devices, sharding or another cluster. RLX_OK where there is
  * none; else RLX_E_NOT_YET at the op's source. `rlx compile` asks before the passes. */
 rlx_status_t rlx_graph_executable(const rlx_graph_t *graph, rlx_diag_t *diag);
 

@@ -114,6 +114,7 @@ static rlx_status_t run_passes(rlx_graph_t *graph, const rlx_compile_options_t *
     RLX_TRY(rlx_graph_verify(graph, diag));
     RLX_TRY(dump_after(graph, options, "import", diag));
     RLX_TRY(rlx_graph_executable(graph, diag));
+    RLX_TRY(rlx_custom_assign(graph, options->custom, diag));
     for (size_t i = 0; i < sizeof pass_table / sizeof *pass_table; ++i) {
         if (options->opt_level < pass_table[i].level)
             continue;
@@ -253,6 +254,7 @@ rlx_status_t rlx_compile_graph(rlx_graph_t *graph, const rlx_compile_options_t *
     out.name = strdup(graph->name);
     RLX_ASSERT(out.name != NULL);
     out.independent = independent_name(graph);
+    out.checkpoint_steps = rlx_custom_interval(graph);
     out.program = emitted.program;
     out.program_bytes = emitted.program_bytes;
     out.constants = emitted.constants;

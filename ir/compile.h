@@ -6,6 +6,7 @@
 
 #include "base/diag.h"
 #include "ir/constraint.h"
+#include "ir/custom.h"
 #include "ir/graph.h"
 #include "ir/tuning.h"
 
@@ -19,6 +20,7 @@ typedef struct rlx_compile_options {
     int n_shapes;
     struct { const char *symbol; int64_t max; } maxima[RLX_COMPILE_BINDINGS_MAX]; /* --max */
     int n_maxima;
+    const rlx_custom_set_t *custom; /* user code; NULL: none */
     const rlx_tuning_t *tuning; /* what tuning decided; may be empty; NULL: nothing, and no keys */
     const char *dump_after;    /* pass name ("import", "canonicalise", "algorithm", "fuse", "layout", "lower"), or NULL */
     FILE *dump_out;
@@ -46,6 +48,7 @@ typedef struct rlx_compiled {
     size_t ir_text_bytes;
     int64_t n_steps, n_reorders;
     rlx_step_key_t *step_keys; /* n_steps, or NULL without tuning */
+    int64_t checkpoint_steps; /* rlx_custom_interval; 0: none asked for */
     char *independent; /* the symbol along which requests may be batched (ir/batch.h), or NULL */
 } rlx_compiled_t;
 

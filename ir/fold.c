@@ -118,7 +118,7 @@ rlx_status_t rlx_pass_fold(rlx_graph_t *graph, rlx_diag_t *diag)
 
     for (rlx_op_t *op = graph->first; op != NULL; op = next) {
         next = op->next;
-        if (op->kind == RLX_OP_reorder || op->kind == RLX_OP_fused || rlx_op_is_flow(op))
+        if (op->kind == RLX_OP_reorder || op->kind == RLX_OP_fused || op->kind == RLX_OP_custom_op || rlx_op_is_flow(op))
             continue;
         if (op->n_out == 1 && op->out[0] != NULL && op->out[0]->observed) { /* its elements are symbols that stand for what it computes */
             if (operands_const(op) && worth_folding(graph, op))

@@ -49,6 +49,7 @@ enum {
     RLX_KERR_INDEX = 1u << 0,   /* an index outside its axis */
     RLX_KERR_DIVIDE = 1u << 1,  /* integer division by zero */
     RLX_KERR_VALUE = 1u << 2,   /* another value outside its domain */
+    RLX_KERR_STEP = 1u << 3,    /* user code: a step larger than its max_step_size (kernels/params_custom.h) */
 };
 
 static inline void rlx_kernel_error(const rlx_kernel_args_t *args, uint32_t bits) { __atomic_fetch_or(args->error, bits, __ATOMIC_RELAXED); }
@@ -59,7 +60,8 @@ enum {
     RLX_KERNEL_JOINT = 1u << 1, /* reads its weights once for many rows: a copy of the rows costs less than a call for each */
 };
 
-/* Kernels: RLX_KERNEL(id, number, flags). Symbol rlx_kernel_<id>; params struct rlx_<id>_params_t. Numbers stand in bundles: never reused. */
+/* Kernels: RLX_KERNEL(id, number, flags). Symbol rlx_kernel_<id>; params struct rlx_<id>_params_t. Numbers stand in bundles: never reused.
+ * From RLX_CUSTOM_FIRST (kernels/params_custom.h) on they are a bundle's own: user code. */
 typedef enum rlx_kernel_id {
     RLX_K_NONE = 0,
 #define RLX_KERNEL(id, number, flags) RLX_K_##id = number,

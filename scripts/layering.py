@@ -14,7 +14,7 @@ FOLDERS = {
     "kernels": ["base/"],
     "ir": ["base/", "proto/", "bundle/", "kernels/"],
     "exec": ["base/", "bundle/", "kernels/abi.h", "kernels/params", "kernels/kernel_list.h"],
-    "trace": ["base/", "bundle/", "exec/", "kernels/abi.h", "kernels/kernel_list.h"],
+    "trace": ["base/", "bundle/", "exec/", "kernels/abi.h", "kernels/kernel_list.h", "kernels/params_custom.h"],
     "target": ["base/", "bundle/", "kernels/", "exec/"],
     "rpc": ["base/", "proto/"],
     "rpc/tls": ["base/"],
@@ -75,7 +75,7 @@ KNOWN_LIBRARIES = ["zlib.h", "sodium", "xxhash.h", "yaml.h", "protobuf-c", "uv.h
 # Kernels are freestanding: these headers are all they get. string.h for memcpy, memset, memmove and memcmp, which the code image supplies.
 FREESTANDING = ["string.h", "stddef.h", "stdint.h", "stdbool.h", "limits.h", "float.h"]
 # Written into the build folder, or into the folder of a target.
-GENERATED = ["image_v3.h", "image_v4.h", "source_index.h", "kernel.h", "cli/version.h", "daemon/status_page.h"]
+GENERATED = ["rlx_custom.h", "image_v3.h", "image_v4.h", "source_index.h", "kernel.h", "cli/version.h", "daemon/status_page.h"]
 # Pure folders: no clock, thread, socket or file; randomness is a parameter.
 PURE = {"daemon/actor": ["stdbool.h", "stddef.h", "stdint.h", "stdlib.h", "string.h"]}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

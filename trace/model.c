@@ -5,6 +5,7 @@
 
 #include "base/json_quote.h"
 #include "kernels/abi.h"
+#include "kernels/params_custom.h"
 #include "trace/record.h"
 
 #define TEXT_MAX ((size_t)64 << 20)
@@ -19,6 +20,8 @@ static const char *kernel_name(uint32_t kernel)
 {
     if (rlx_call_name(kernel) != NULL)
         return rlx_call_name(kernel);
+    if (kernel >= RLX_CUSTOM_FIRST && kernel < RLX_K_END)
+        return "custom";
     return kernel < RLX_K_END && kernel_names[kernel] != NULL ? kernel_names[kernel] : "?";
 }
 

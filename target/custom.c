@@ -1,0 +1,256 @@
+#include "target/custom.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "target/elf_image.h"
+#include "target/source_files.h"
+#include "target/toolchain.h"
+
+/* As the kernels are compiled (scripts/kernel_image.py): no contraction, so that every machine computes the same. */
+#define COMMON "-O3 -ffp-contract=off -fno-math-errno -fno-jump-tables -fno-stack-protector -fno-asynchronous-unwind-tables " \
+               "-fcf-protection=none -fno-common -I."
+#define CLANG "clang-19 -std=gnu17 -ffreestanding -fPIC -fvisibility=hidden -fno-plt -fno-unwind-tables -fno-ident -w " COMMON
+#define FORTRAN "gfortran -fPIE -fno-exceptions -fno-frontend-optimize -fno-ident -w " COMMON
+#define LINK "ld.lld-19 -pie --no-dynamic-linker -z norelro -z nognustack --build-id=none -Bsymbolic --no-rosegment --orphan-handling=place " \
+             "--unresolved-symbols=ignore-all -T image.ld -o image.elf"
+
+typedef struct custom_job {
+    const rlx_custom_source_t *sources;
+    int n;
+    bool v4;
+    char folder[4096];
+} custom_job_t;
+
+static bool ends(const char *text, const char *ending)
+{
+    size_t n = strlen(text), k = strlen(ending);
+
+    return n > k && strcmp(text + n - k, ending) == 0;
+}
+
+static bool is_fortran(const char *path)
+{
+    static const char *const endings[] = {".f90", ".f95", ".f03", ".f08", ".f", ".F90"};
+
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (ends(path, endings[i]))
+            return true;
+    return false;
+}
+
+static bool is_identifier(const char *name)
+{
+    if (!isalpha((unsigned char)name[0]) && name[0] != '_')
+        return false;
+    for (; *name != '\0'; name++)
+        if (!isalnum((unsigned char)*name) && *name != '_')
+            return false;
+    return true;
+}
+
+rlx_status_t rlx_custom_source_check(const rlx_custom_source_t *source, rlx_diag_t *diag)
+{
+    if (!is_identifier(source->name) || strlen(source->name) > 200)
+        return rlx_fail(diag, RLX_E_USAGE, "--custom: '%s' is no name of a C function", source->name);
+    if (ends(source->path, ".so")) {
+        rlx_fail(diag, RLX_E_USAGE, "--custom: %s is a shared object, which this version does not take", source->path);
+        return rlx_diag_hint(diag, "Give the source: --custom %s=FILE.c or FILE.f90.", source->name);
+    }
+    if (!ends(source->path, ".c") && !is_fortran(source->path))
+        return rlx_fail(diag, RLX_E_USAGE, "--custom: %s is neither C (.c) nor Fortran (.f90, .f95, .f03, .f08, .f)", source->path);
+    return RLX_OK;
+}
+
+static rlx_status_t files_write(const custom_job_t *job, rlx_file_set_t *set, rlx_diag_t *diag)
+{
+    const rlx_template_word_t none[] = {{NULL, NULL}};
+    rlx_template_word_t words[] = {{"FUNCTIONS", NULL}, {NULL, NULL}};
+    rlx_text_t functions;
+    rlx_status_t status;
+
+    rlx_text_init(&functions, 1 << 16);
+    for (int i = 0; i < job->n; i++)
+        rlx_text_printf(&functions, "CUSTOM(%d, %s)\n", i, job->sources[i].name);
+    rlx_text_add(&functions, "", 1);
+    words[0].text = functions.data;
+    status = functions.full ? rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory") : RLX_OK;
+    if (status == RLX_OK)
+        status = rlx_source_add(set, "kernels/abi.h", diag);
+    if (status == RLX_OK)
+        status = rlx_source_add(set, "kernels/params_custom.h", diag);
+    if (status == RLX_OK)
+        status = rlx_source_template_add(set, "custom.c", "custom.c", words, diag);
+    if (status == RLX_OK)
+        status = rlx_source_template_add(set, "memory.c", "memory.c", none, diag);
+    if (status == RLX_OK)
+        status = rlx_source_template_add(set, "rlx_custom.h", "rlx_custom.h", none, diag);
+    if (status == RLX_OK)
+        status = rlx_source_template_add(set, "rlx_custom.inc", "rlx_custom.inc", none, diag);
+    rlx_text_puts(rlx_file_set_add(set, "image.ld"), rlx_elf_image_script);
+    if (status == RLX_OK)
+        status = rlx_file_set_write(set, job->folder, diag);
+    rlx_text_fini(&functions);
+    return status;
+}
+
+static void isa_words(const custom_job_t *job, bool fortran, rlx_tool_t *tool)
+{
+    rlx_tool_words(tool, job->v4 ? "-march=x86-64-v4 -mprefer-vector-width=512" : "-march=x86-64-v3");
+    if (!fortran)
+        rlx_tool_word(tool, "--target=x86_64-pc-linux-gnu");
+}
+
+static rlx_status_t source_compile(const custom_job_t *job, int index, rlx_diag_t *diag)
+{
+    const rlx_custom_source_t *source = &job->sources[index];
+    bool fortran = is_fortran(source->path);
+    char *path = realpath(source->path, NULL), *slash;
+    rlx_tool_t tool = {0};
+    rlx_status_t status;
+
+    if (path == NULL)
+        return rlx_fail(diag, RLX_E_FILE_OPEN, "%s: %s", source->path, strerror(errno));
+    slash = strrchr(path, '/');
+    rlx_tool_words(&tool, fortran ? FORTRAN : CLANG);
+    isa_words(job, fortran, &tool);
+    rlx_tool_word(&tool, "-ffile-prefix-map=%.*s=.", (int)(slash - path), path); /* __FILE__ must not decide bytes */
+    rlx_tool_words(&tool, "-c -o");
+    rlx_tool_word(&tool, "user%d.o", index);
+    rlx_tool_word(&tool, "%s", path);
+    free(path);
+    status = rlx_tool_run(&tool, job->folder, diag);
+    if (status != RLX_OK && fortran)
+        rlx_diag_hint(diag, "Fortran sources need gfortran (apt-get install gfortran).");
+    return status;
+}
+
+/* An earlier source that is the same file; its object serves both. */
+static bool compiled_before(const custom_job_t *job, int index)
+{
+    for (int i = 0; i < index; i++)
+        if (strcmp(job->sources[i].path, job->sources[index].path) == 0)
+            return true;
+    return false;
+}
+
+static rlx_status_t image_link(const custom_job_t *job, rlx_diag_t *diag)
+{
+    rlx_tool_t compile = {0}, link = {0};
+
+    rlx_tool_words(&compile, CLANG);
+    isa_words(job, false, &compile);
+    rlx_tool_words(&compile, "-c custom.c memory.c");
+    RLX_TRY(rlx_tool_run(&compile, job->folder, diag));
+    rlx_tool_words(&link, LINK);
+    rlx_tool_words(&link, "custom.o memory.o");
+    for (int i = 0; i < job->n; i++) {
+        if (compiled_before(job, i))
+            continue;
+        RLX_TRY(source_compile(job, i, diag));
+        rlx_tool_word(&link, "user%d.o", i);
+    }
+    return rlx_tool_run(&link, job->folder, diag);
+}
+
+static rlx_status_t undefined_refuse(const custom_job_t *job, const rlx_elf_t *elf, rlx_diag_t *diag)
+{
+    char names[512];
+    uint64_t address;
+
+    for (int i = 0; i < job->n; i++)
+        if (!rlx_elf_symbol(elf, job->sources[i].name, &address)) {
+            rlx_fail(diag, RLX_E_CUSTOM_CODE, "%s does not define the function '%s'", job->sources[i].path, job->sources[i].name);
+            return rlx_diag_hint(diag, "The function has the custom_op's name and is not static; in Fortran: bind(C, name=\"%s\").",
+                                 job->sources[i].name);
+        }
+    rlx_elf_undefined(elf, names, sizeof names);
+    if (names[0] == '\0')
+        return RLX_OK;
+    rlx_fail(diag, RLX_E_CUSTOM_CODE, "%s%s calls what is not in it: %s", job->sources[0].path, job->n > 1 ? " or another source" : "", names);
+    return rlx_diag_hint(diag, "Custom code is linked into the bundle without any library: no input or output, no allocation, no libm or "
+                               "libgfortran. In C, __builtin_sqrt and the like need none.");
+}
+
+static rlx_status_t entries_find(const custom_job_t *job, const rlx_elf_t *elf, rlx_custom_code_t *out_code, rlx_diag_t *diag)
+{
+    char name[256];
+    uint64_t address;
+
+    for (int i = 0; i < job->n; i++) {
+        snprintf(name, sizeof name, "rlx_custom_entry_%d", i);
+        if (!rlx_elf_symbol(elf, name, &address) || address >= out_code->bytes)
+            return rlx_fail(diag, RLX_E_INTERNAL, "the linked code lacks %s", name);
+        out_code->entry[i] = (uint32_t)address;
+        snprintf(name, sizeof name, "rlx_custom_split_%s", job->sources[i].name);
+        out_code->split[i] = rlx_elf_symbol(elf, name, &address);
+    }
+    return RLX_OK;
+}
+
+static rlx_status_t image_take(const custom_job_t *job, rlx_custom_code_t *out_code, rlx_diag_t *diag)
+{
+    char path[4200];
+    rlx_bytes_t file;
+    rlx_elf_t elf;
+    rlx_status_t status;
+
+    snprintf(path, sizeof path, "%s/image.elf", job->folder);
+    RLX_TRY(rlx_file_map(path, &file, diag));
+    elf = (rlx_elf_t){file.data, file.bytes};
+    status = rlx_elf_check(&elf, diag);
+    if (status == RLX_OK)
+        status = undefined_refuse(job, &elf, diag);
+    if (status == RLX_OK && rlx_elf_flatten(&elf, &out_code->data, &out_code->bytes, diag) != RLX_OK)
+        status = rlx_diag_at(diag, "%s", job->sources[0].path);
+    if (status == RLX_OK)
+        status = entries_find(job, &elf, out_code, diag);
+    rlx_file_unmap(&file);
+    return status;
+}
+
+static rlx_status_t folder_make(custom_job_t *job, rlx_diag_t *diag)
+{
+    const char *parent = getenv("TMPDIR");
+
+    snprintf(job->folder, sizeof job->folder, "%s/rlx-custom-XXXXXX", parent != NULL && parent[0] == '/' ? parent : "/tmp");
+    return mkdtemp(job->folder) != NULL ? RLX_OK : rlx_fail(diag, RLX_E_FILE_WRITE, "cannot make the folder %s: %s", job->folder, strerror(errno));
+}
+
+rlx_status_t rlx_custom_compile(const rlx_custom_source_t *sources, int n, const char *isa, rlx_custom_code_t *out_code, rlx_diag_t *diag)
+{
+    custom_job_t job = {.sources = sources, .n = n, .v4 = strcmp(isa, "x86-64-v4") == 0};
+    rlx_file_set_t *set = calloc(1, sizeof *set);
+    rlx_custom_code_t code = {0};
+    rlx_status_t status;
+
+    if (set == NULL)
+        return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
+    status = folder_make(&job, diag);
+    if (status == RLX_OK) {
+        status = files_write(&job, set, diag);
+        if (status == RLX_OK)
+            status = image_link(&job, diag);
+        if (status == RLX_OK)
+            status = image_take(&job, &code, diag);
+        rlx_tool_folder_remove(job.folder);
+    }
+    rlx_file_set_fini(set);
+    free(set);
+    if (status != RLX_OK)
+        rlx_custom_code_fini(&code);
+    else
+        *out_code = code;
+    return status;
+}
+
+void rlx_custom_code_fini(rlx_custom_code_t *code)
+{
+    free(code->data);
+    *code = (rlx_custom_code_t){0};
+}
