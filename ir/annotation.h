@@ -12,7 +12,7 @@
 
 /* memory_affinity: where a tensor's bytes live, and what that memory can do. */
 typedef struct rlx_affinity {
-    const char *location;  /* HBM, DDR, SRAM ...: any word */
+    const char *location;  /* HBM, DDR, SRAM ..., or with a generation: DDR5 */
     int64_t bandwidth;     /* bytes per second */
     int64_t latency_ps;
     const char *coherence; /* MESI, MOESI, none ...; "none": a consumer on another device needs a sync */

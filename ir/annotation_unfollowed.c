@@ -85,7 +85,7 @@ static void value_look(unfollowed_t *all, const rlx_value_annotation_t *annotati
 {
     if (annotation->layout != NULL && !is_logical(annotation->layout))
         note(all, LAYOUT, annotation->layout_span, "layout ", annotation->layout);
-    if (annotation->affinity.location != NULL && strcmp(annotation->affinity.location, "DDR") != 0)
+    if (annotation->affinity.location != NULL && strncmp(annotation->affinity.location, "DDR", 3) != 0)
         note(all, LOCATION, annotation->affinity_span, "location ", annotation->affinity.location);
 }
 

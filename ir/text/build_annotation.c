@@ -1,4 +1,5 @@
 /* Annotations of values, and what all annotations are made of (ir/text/note.h). The exporter writes the same names: ir/text/export_annotation.c. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/closest.h"
@@ -69,16 +70,42 @@ bool rlx_note_latency(rlx_text_builder_t *builder, const rlx_syntax_field_t *fie
     return rlx_latency_parse(text, out) || rlx_note_wrong(builder, RLX_E_AFFINITY, field, text, "a quantity such as \"12ns\" or \"50ms\"");
 }
 
+/* DDR, or DDR5: a generation may stand behind. */
+static bool location_read(rlx_text_builder_t *builder, const rlx_syntax_field_t *field, const char **out)
+{
+    static const char *const words[] = {"DDR", "LPDDR", "GDDR", "HBM", "DRAM", "SRAM", "VRAM", "BRAM", "URAM", "L1", "L2", "L3", "CXL", "NVM"};
+
+    if (!rlx_note_string(builder, field, out))
+        return false;
+    for (size_t i = 0; i < N(words); i++) {
+        size_t n = strlen(words[i]), digits;
+
+        if (strncmp(*out, words[i], n) != 0)
+            continue;
+        digits = strspn(*out + n, "0123456789");
+        if ((*out)[n] == '\0' || (digits == 1 && strcmp(*out + n + 1 + ((*out)[n + 1] != '\0'), "") == 0))
+            return true;
+    }
+    return rlx_note_word(builder, RLX_E_AFFINITY, field, *out, words, N(words));
+}
+
+static bool coherence_read(rlx_text_builder_t *builder, const rlx_syntax_field_t *field, const char **out)
+{
+    static const char *const words[] = {"MSI", "MESI", "MOSI", "MOESI", "MESIF", "none"};
+
+    return rlx_note_string(builder, field, out) && rlx_note_word(builder, RLX_E_AFFINITY, field, *out, words, N(words));
+}
+
 static bool affinity_field(rlx_text_builder_t *builder, const rlx_syntax_field_t *field, rlx_affinity_t *out)
 {
     if (strcmp(field->name, "location") == 0)
-        return rlx_note_string(builder, field, &out->location);
+        return location_read(builder, field, &out->location);
     if (strcmp(field->name, "bandwidth") == 0)
         return rlx_note_bandwidth(builder, field, &out->bandwidth);
     if (strcmp(field->name, "latency") == 0)
         return rlx_note_latency(builder, field, &out->latency_ps);
     if (strcmp(field->name, "coherence") == 0)
-        return rlx_note_string(builder, field, &out->coherence);
+        return coherence_read(builder, field, &out->coherence);
     return rlx_note_unknown(builder, RLX_E_AFFINITY, field, "memory_affinity", "location, bandwidth, latency or coherence");
 }
 
@@ -92,22 +119,45 @@ static bool affinity_read(rlx_text_builder_t *builder, const rlx_syntax_field_t 
     return true;
 }
 
-/* "gpu:0": a word, a colon, a number. */
-bool rlx_note_is_device(const char *text)
+bool rlx_note_word(rlx_text_builder_t *builder, rlx_error_code_t code, const rlx_syntax_field_t *field, const char *word, const char *const *words,
+                   int n_words)
 {
-    size_t word = strspn(text, "abcdefghijklmnopqrstuvwxyz_"), digits;
+    rlx_finding_t *finding;
+    rlx_closest_t closest;
+    char list[256] = "";
 
-    if (word == 0 || text[word] != ':')
-        return false;
-    digits = strspn(text + word + 1, "0123456789");
-    return digits > 0 && digits < 6 && text[word + 1 + digits] == '\0';
+    rlx_closest_init(&closest, word, strlen(word));
+    for (int i = 0; i < n_words; i++) {
+        size_t n = strlen(list);
+
+        if (strcmp(words[i], word) == 0)
+            return true;
+        rlx_closest_offer(&closest, words[i]);
+        snprintf(list + n, sizeof list - n, "%s%s", i == 0 ? "" : i == n_words - 1 ? " or " : ", ", words[i]);
+    }
+    finding = rlx_report(builder->findings, code, field->value->span, "%s is '%s'", field->name, word);
+    rlx_finding_expected(finding, "%s", list);
+    if (closest.best != NULL)
+        rlx_finding_hint(finding, "Did you mean '%s'?", closest.best);
+    return false;
+}
+
+bool rlx_note_device(rlx_text_builder_t *builder, const rlx_syntax_field_t *field, const char *text)
+{
+    static const char *const kinds[] = {"cpu", "gpu", "cuda", "rocm", "opencl", "vulkan", "metal", "fpga"};
+    size_t word = strspn(text, "abcdefghijklmnopqrstuvwxyz_"), digits = 0;
+
+    if (word > 0 && text[word] == ':')
+        digits = strspn(text + word + 1, "0123456789");
+    if (digits == 0 || digits > 5 || text[word + 1 + digits] != '\0')
+        return rlx_note_wrong(builder, RLX_E_DEVICE_TEXT, field, text, "KIND:NUMBER, such as \"gpu:0\" or \"cpu:0\"");
+    return rlx_note_word(builder, RLX_E_DEVICE_TEXT, &(rlx_syntax_field_t){"the kind of device", field->name_span, field->value},
+                         rlx_graph_printf(builder->graph, "%.*s", (int)word, text), kinds, N(kinds));
 }
 
 static bool device_read(rlx_text_builder_t *builder, const rlx_syntax_field_t *field, const char **out)
 {
-    if (!rlx_note_string(builder, field, out))
-        return false;
-    return rlx_note_is_device(*out) || rlx_note_wrong(builder, RLX_E_DEVICE_TEXT, field, *out, "KIND:NUMBER, such as \"gpu:0\" or \"cpu:0\"");
+    return rlx_note_string(builder, field, out) && rlx_note_device(builder, field, *out);
 }
 
 /* One letter for each axis, each once; NCHW16c: a block of an axis at the end. */
@@ -184,21 +234,46 @@ void rlx_text_notes_offer(rlx_closest_t *closest)
         rlx_closest_offer(closest, op_notes[i]);
 }
 
+/* memory_affinity, or location alone; both where they agree. */
+static bool memory_read(rlx_text_builder_t *builder, const rlx_syntax_field_t *field, rlx_value_annotation_t *note)
+{
+    const char *before = note->affinity.location;
+    rlx_span_t first = note->affinity_span;
+
+    note->affinity_span = field->name_span;
+    if (strcmp(field->name, "location") == 0 ? !location_read(builder, field, &note->affinity.location)
+                                             : !affinity_read(builder, field, &note->affinity))
+        return false;
+    if (before == NULL || strcmp(before, note->affinity.location) == 0)
+        return true;
+    rlx_finding_note(rlx_finding_hint(rlx_report(builder->findings, RLX_E_AFFINITY, field->value->span, "the location is '%s' here and '%s' before",
+                                                 note->affinity.location, before), "Remove one of them."), first, "first here");
+    return false;
+}
+
+static bool layout_take(rlx_text_builder_t *builder, const rlx_value_t *value, const rlx_syntax_field_t *field, rlx_value_annotation_t *note)
+{
+    if (note->layout != NULL) {
+        rlx_finding_t *finding = rlx_report(builder->findings, RLX_E_NAME_TWICE, field->name_span, "the layout is given twice");
+
+        rlx_finding_note(finding, note->layout_span, "first here");
+        rlx_finding_hint(finding, "Remove one of them: layout and memory_layout are the same.");
+        return false;
+    }
+    note->layout_span = field->name_span;
+    return layout_read(builder, value, field, &note->layout);
+}
+
 bool rlx_text_value_note(rlx_text_builder_t *builder, rlx_value_t *value, const rlx_syntax_field_t *field)
 {
     rlx_value_annotation_t *note = rlx_value_annotate(builder->graph, value);
 
-    if (strcmp(field->name, "memory_affinity") == 0 || strcmp(field->name, "location") == 0) {
-        note->affinity_span = field->name_span;
-        return field->name[0] == 'm' ? affinity_read(builder, field, &note->affinity)
-                                     : rlx_note_string(builder, field, &note->affinity.location);
-    }
+    if (strcmp(field->name, "memory_affinity") == 0 || strcmp(field->name, "location") == 0)
+        return memory_read(builder, field, note);
     if (strcmp(field->name, "device") == 0)
         return device_read(builder, field, &note->device);
-    if (strcmp(field->name, "layout") == 0 || strcmp(field->name, "memory_layout") == 0) {
-        note->layout_span = field->name_span;
-        return layout_read(builder, value, field, &note->layout);
-    }
+    if (strcmp(field->name, "layout") == 0 || strcmp(field->name, "memory_layout") == 0)
+        return layout_take(builder, value, field, note);
     if (strcmp(field->name, "buffer_sharing_capability") == 0)
         return sharing_read(builder, field, &note->sharing);
     if (strcmp(field->name, "content") == 0)

@@ -79,6 +79,14 @@ static bool schedule_read(rlx_text_builder_t *builder, const rlx_syntax_field_t 
     return done;
 }
 
+static bool coalesce_read(rlx_text_builder_t *builder, const rlx_syntax_field_t *field, const char **out)
+{
+    static const char *const words[] = {"auto", "none", "vector", "row", "block"};
+
+    return rlx_note_string(builder, field, out) &&
+           rlx_note_word(builder, RLX_E_SCHEDULE_TEXT, field, *out, words, (int)(sizeof words / sizeof words[0]));
+}
+
 static bool devices_read(rlx_text_builder_t *builder, const rlx_syntax_field_t *field, rlx_names_t *out)
 {
     if (!rlx_note_names(builder, field, out))
@@ -86,8 +94,8 @@ static bool devices_read(rlx_text_builder_t *builder, const rlx_syntax_field_t *
     for (int i = 0; i < out->n; i++) {
         rlx_syntax_field_t item = {.name = field->name, .value = field->value->items[i]};
 
-        if (!rlx_note_is_device(out->name[i]))
-            return rlx_note_wrong(builder, RLX_E_DEVICE_TEXT, &item, out->name[i], "KIND:NUMBER, such as \"gpu:0\" or \"cpu:0\"");
+        if (!rlx_note_device(builder, &item, out->name[i]))
+            return false;
         for (int k = 0; k < i; k++)
             if (strcmp(out->name[i], out->name[k]) == 0)
                 return rlx_note_wrong(builder, RLX_E_DEVICE_TEXT, &item, out->name[i], "each device once");
@@ -169,7 +177,7 @@ bool rlx_text_op_note(rlx_text_builder_t *builder, rlx_op_t *op, const rlx_synta
     }
     if (strcmp(field->name, "memory_coalesce") == 0) {
         note->coalesce_span = field->name_span;
-        return rlx_note_string(builder, field, &note->coalesce);
+        return coalesce_read(builder, field, &note->coalesce);
     }
     if (strcmp(field->name, "target_device_set") == 0)
         return devices_read(builder, field, &note->devices);
@@ -199,7 +207,7 @@ static const rlx_value_t *foreign_operand(const rlx_op_t *op)
     return NULL;
 }
 
-bool rlx_text_op_notes_check(rlx_text_builder_t *builder, const rlx_op_t *op, const rlx_syntax_statement_t *statement)
+static bool sync_check(rlx_text_builder_t *builder, const rlx_op_t *op, const rlx_syntax_statement_t *statement)
 {
     const rlx_op_annotation_t *note = op->annotation;
     const rlx_value_t *foreign = foreign_operand(op);
@@ -216,4 +224,26 @@ bool rlx_text_op_notes_check(rlx_text_builder_t *builder, const rlx_op_t *op, co
                              statement->callee, foreign->name);
     rlx_finding_expected(finding, "sync_mode = \"barrier\", \"async_barrier\" or \"stream_ordered\"");
     return false;
+}
+
+/* A strategy without devices splits over nothing. */
+static bool sharding_check(rlx_text_builder_t *builder, const rlx_op_t *op, const rlx_syntax_statement_t *statement)
+{
+    const rlx_syntax_field_t *field = rlx_text_field(statement, "sharding_strategy");
+
+    if (field == NULL || op->annotation->devices.n > 0)
+        return true;
+    rlx_finding_expected(rlx_report(builder->findings, RLX_E_DEVICE_TEXT, field->name_span, "%s has a sharding_strategy and no devices",
+                                    statement->callee), "target_device_set = [\"gpu:0\", \"gpu:1\"]");
+    return false;
+}
+
+bool rlx_text_op_notes_check(rlx_text_builder_t *builder, const rlx_op_t *op, const rlx_syntax_statement_t *statement)
+{
+    bool done = sync_check(builder, op, statement);
+
+    if (op->annotation == NULL)
+        return done;
+    done = sharding_check(builder, op, statement) && done;
+    return rlx_text_schedule_check(builder, op, statement) && done;
 }

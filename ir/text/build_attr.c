@@ -108,13 +108,19 @@ static bool field_set(rlx_text_call_t *call, rlx_op_t *op, const rlx_syntax_fiel
     return scalar_set(call, op, name, type[0], field);
 }
 
-static bool pad_expr(rlx_text_call_t *call, const rlx_syntax_value_t *value, rlx_expr_t *out)
+/* `cut`: a result may be cut off. */
+static bool pad_expr(rlx_text_call_t *call, const rlx_syntax_value_t *value, bool cut, rlx_expr_t *out)
 {
     int64_t number = 0;
 
     if (!rlx_text_expr(call->builder, value, out))
         return false;
     rlx_expr_is_const(call->builder->graph->exprs, *out, &number);
+    if (*out >= 0 && number < 0 && !cut) {
+        rlx_finding_hint(rlx_finding_expected(rlx_report(call->builder->findings, RLX_E_ARG_VALUE, value->span, "the padding is negative"),
+                                              "0 or more cells"), "slice(x, ...) cuts cells off.");
+        return false;
+    }
     if (*out >= 0 && number >= INT32_MIN && number <= INT32_MAX)
         return true;
     return rlx_text_wrong(call->builder, value, "padding", "a number of cells");
@@ -141,7 +147,8 @@ static bool padding_set(rlx_text_call_t *call, rlx_op_t *op)
         return false;
     }
     for (int i = 0; i < 2 * spatial; i++)
-        if (!pad_expr(call, value->kind == RLX_SYNTAX_LIST ? value->items[i % n] : value, &op->pads[i]))
+        if (!pad_expr(call, value->kind == RLX_SYNTAX_LIST ? value->items[i % n] : value,
+                      op->kind == RLX_OP_conv_transpose && i >= spatial && n > spatial, &op->pads[i]))
             return false;
     return true;
 }
