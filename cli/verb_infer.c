@@ -7,12 +7,14 @@
 #include "cli/cli.h"
 #include "cli/profiling.h"
 #include "cli/session.h"
+#include "cli/steps.h"
 
 #define PREVIEW_MAX 6
 
 typedef struct infer_request {
     const char *bundle, *input, *output, *profiling;
     rlx_session_options_t session;
+    rlx_steps_t steps;
     bool quiet, verify_signature;
 } infer_request_t;
 
@@ -23,6 +25,8 @@ static rlx_status_t request_parse(int argc, char **argv, infer_request_t *reques
         {"threads", required_argument, NULL, 't'}, {"kernels", required_argument, NULL, 'k'}, {"quiet", no_argument, NULL, 'q'},
         {"profiling", required_argument, NULL, 'p'}, {"verify-signature", no_argument, NULL, 'v'},
         {"trusted-keys", required_argument, NULL, 'T'}, {"trusted", required_argument, NULL, 'T'},
+        {"steps", required_argument, NULL, 's'}, {"carry", required_argument, NULL, 'c'}, {"checkpoint", required_argument, NULL, 'C'},
+        {"checkpoint-every", required_argument, NULL, 'e'},
         {0},
     };
 
@@ -38,8 +42,16 @@ static rlx_status_t request_parse(int argc, char **argv, infer_request_t *reques
         case 'p': request->profiling = optarg; break;
         case 'v': request->verify_signature = true; break;
         case 'T': request->session.trusted_keys = optarg; break;
+        case 's': RLX_TRY(rlx_cli_int("--steps", optarg, 1, INT64_MAX, &request->steps.n, diag)); break;
+        case 'c': RLX_TRY(rlx_steps_carry(&request->steps, optarg, diag)); break;
+        case 'C': request->steps.checkpoint = optarg; break;
+        case 'e': RLX_TRY(rlx_cli_int("--checkpoint-every", optarg, 1, INT64_MAX, &request->steps.every, diag)); break;
         default: return diag->status;
         }
+    request->steps.quiet = request->quiet;
+    RLX_TRY(rlx_steps_check(&request->steps, diag));
+    if (request->steps.n > 0 && request->profiling != NULL)
+        return rlx_fail(diag, RLX_E_USAGE, "infer: --profiling traces one request, not --steps");
     RLX_TRY(rlx_cli_operand(argc, argv, "FILE.rlxb", &request->bundle, diag));
     if (request->input == NULL || request->output == NULL) {
         rlx_fail(diag, RLX_E_USAGE, "infer: %s is missing", request->input == NULL ? "--input IN.npz" : "--output OUT.npz");
@@ -112,10 +124,11 @@ static rlx_status_t request_run(rlx_session_t *session, const infer_request_t *r
 
     if (outputs == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
-    status = rlx_plan_get(session->model, inputs, &plan, diag);
+    status = request->steps.n > 0 ? rlx_steps_run(session, &request->steps, inputs, outputs, diag)
+                                  : rlx_plan_get(session->model, inputs, &plan, diag);
     if (status == RLX_OK && profiling != NULL)
         status = rlx_profiling_run(profiling, session, plan, inputs, outputs, &stats, diag);
-    else if (status == RLX_OK)
+    else if (status == RLX_OK && plan != NULL)
         status = rlx_run(plan, session->team, inputs, outputs, NULL, NULL, diag);
     if (status == RLX_OK)
         status = outputs_write(session, request, outputs, diag);
@@ -184,6 +197,10 @@ const rlx_verb_t rlx_verb_infer = {
             "  --profiling FILE     writes a trace of the run, for Perfetto and `rlx profile`\n"
             "  --verify-signature   refuses a bundle that no trusted key has signed; every byte of it is hashed\n"
             "  --trusted-keys DIR   the trusted keys: files NAME.pub\n"
+            "  --steps N            runs N times, feeding outputs back to inputs; OUT.npz gets the outputs of the last step\n"
+            "  --carry OUT=IN       what is fed back; may be repeated (default: the first output, to the first input of its type and rank)\n"
+            "  --checkpoint FILE    with --steps: continues from FILE where there is one, and replaces it again and again: as often as the\n"
+            "                       model's stability_requirement asks, or --checkpoint-every K steps\n"
             "  --quiet              prints nothing on success\n"
             "\n"
             "Exit codes: 0 done, 1 the input, the bundle or the machine was refused, 2 command line not understood.\n",
