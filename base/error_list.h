@@ -232,6 +232,12 @@ RLX_ERROR(SAFETENSORS, 2026, RLX_INVALID_ARGUMENT, ".safetensors file not unders
 RLX_ERROR(NOT_FOLLOWED, 2027, RLX_UNIMPLEMENTED, "kept, but not followed",
           "The text asks for a tile, schedule, layout or memory that this version's compiler keeps in the text and does not act on.",
           "Leave it out, or keep it for a version that follows it: the compiler chooses by itself, and results are the same bits.")
+RLX_ERROR(COHERENCE, 2028, RLX_FAILED_PRECONDITION, "incoherent memory read without a sync",
+          "An operator reads a tensor whose memory has coherence \"none\", and nothing makes it wait for the writer.",
+          "Give the operator a sync_mode; operators on the device that computed the tensor need none.")
+RLX_ERROR(PLACEMENT, 2029, RLX_FAILED_PRECONDITION, "placement not feasible",
+          "Devices or the sharding of an operator contradict each other, or do not suit it.",
+          "Name every device of its tensors in target_device_set, and take a strategy along which it can be split.")
 RLX_ERROR(CUSTOM_MISSING, 2030, RLX_FAILED_PRECONDITION, "code of a custom_op missing",
           "A custom_op calls a function whose source was not given, or a source was given that nothing calls.",
           "Name the source: rlx compile --custom NAME=FILE.c, or FILE.f90 with bind(C).")
@@ -241,3 +247,6 @@ RLX_ERROR(CUSTOM_CODE, 2031, RLX_INVALID_ARGUMENT, "code of a custom_op refused"
 RLX_ERROR(STABILITY, 2032, RLX_INVALID_ARGUMENT, "stability_requirement cannot be kept",
           "Operands or results of the custom_op are not float64, its step size is missing, or the tolerance is below rounding.",
           "Use dtype float64 throughout, and give the step size as one scalar operand.")
+RLX_ERROR(COPY_SILENT, 2033, RLX_FAILED_PRECONDITION, "copied between devices in silence",
+          "A tensor is read on another device than its own, and does not say how its buffer is shared.",
+          "Write its buffer_sharing_capability; \"none\" says that the copy is meant.")

@@ -7,24 +7,28 @@
 #include "bundle/trust.h"
 #include "cli/cli.h"
 #include "cli/compile_job.h"
+#include "cli/verify_check.h"
 #include "ir/source_digest.h"
 #include "ir/text/load.h"
 
 typedef struct verify_request {
     const char *bundle, *model, *trusted;
     rlx_trust_t *trust; /* NULL without `trusted` */
+    rlx_cli_checks_t checks;
 } verify_request_t;
 
 static rlx_status_t request_parse(int argc, char **argv, verify_request_t *request, rlx_diag_t *diag)
 {
     static const struct option options[] = {{"model", required_argument, NULL, 'm'}, {"trusted", required_argument, NULL, 't'},
-                                            {"trusted-keys", required_argument, NULL, 't'}, {0}};
+                                            {"trusted-keys", required_argument, NULL, 't'},
+                                            {"check", required_argument, NULL, 'c'}, {0}};
 
     *request = (verify_request_t){0};
     for (int option; (option = rlx_cli_option_next(argc, argv, options, diag)) != -1;)
         switch (option) {
         case 'm': request->model = optarg; break;
         case 't': request->trusted = optarg; break;
+        case 'c': RLX_TRY(rlx_cli_checks_parse(optarg, &request->checks, diag)); break;
         default: return diag->status;
         }
     request->bundle = request->model;
@@ -105,6 +109,8 @@ static rlx_status_t source_verify(const verify_request_t *request, rlx_diag_t *d
 
     RLX_TRY(rlx_model_load_file(request->model, &graph, diag));
     status = rlx_graph_source_digest(graph, digest, diag);
+    if (status == RLX_OK)
+        status = rlx_cli_checks_make(&request->checks, request->model, graph, diag);
     rlx_graph_destroy(graph);
     RLX_TRY(status);
     rlx_digest_hex(digest, sizeof digest, hex);
@@ -130,7 +136,9 @@ static rlx_status_t verify_run(int argc, char **argv, rlx_diag_t *diag)
     RLX_TRY(request_parse(argc, argv, &request, diag));
     if (request.model == NULL && rlx_path_is_text(request.bundle))
         request.model = request.bundle;
-    if (request.model != NULL && !rlx_cli_ends_with(request.model, ".rlxb"))
+    if ((request.checks.coherence || request.checks.distribution) && (request.model == NULL || rlx_cli_ends_with(request.model, ".rlxb")))
+        status = rlx_fail(diag, RLX_E_USAGE, "verify: --check reads a source (.rlx, .rlxir), and %s is a bundle", request.bundle);
+    else if (request.model != NULL && !rlx_cli_ends_with(request.model, ".rlxb"))
         status = source_verify(&request, diag);
     else
         status = bundle_verify(&request, diag);
@@ -142,7 +150,7 @@ const rlx_verb_t rlx_verb_verify = {
     .name = "verify",
     .summary = "check every byte of a bundle, and who signed it",
     .help = "rlx verify FILE.rlxb [--trusted DIR]\n"
-            "rlx verify FILE.rlx|FILE.rlxir|--model FILE [--trusted DIR]\n"
+            "rlx verify FILE.rlx|FILE.rlxir|--model FILE [--trusted DIR] [--check WHAT]\n"
             "\n"
             "Hashes all of a bundle, whatever was hashed before, and prints whose signatures stand in it. What was changed is named: header,\n"
             "signature block, manifest, segment with its MiB, code image, gap or length. Of a model: that it is well formed, whose signatures\n"
@@ -150,6 +158,8 @@ const rlx_verb_t rlx_verb_verify = {
             "\n"
             "Options:\n"
             "  --trusted DIR  a folder of public keys, NAME.pub; without a signature of one of them the bundle, or source, is refused\n"
+            "  --check WHAT   of a source: memory_coherence (an operator that reads incoherent memory without a sync; copies between devices that\n"
+            "                 nothing announces), distributed_scheduling (devices, sync modes and sharding that contradict each other), or all\n"
             "\n"
             "Exit codes: 0 whole (and trusted), 1 refused, 2 command line not understood.\n",
     .run = verify_run,

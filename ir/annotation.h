@@ -74,7 +74,7 @@ typedef struct rlx_op_annotation {
     rlx_transfer_t transfer;
     const char *fallback;    /* remote_call: the light function */
     double max_step_size, error_tolerance; /* custom_op: stability_requirement */
-    rlx_span_t tile_span, schedule_span, coalesce_span; /* where the text says so; line 0: it does not */
+    rlx_span_t tile_span, schedule_span, coalesce_span, devices_span, sharding_span, sync_span; /* where the text says so; line 0: it does not */
     int custom_kernel;       /* custom_op: the kernel of its code (ir/custom.h); 0: not assigned. This and the next two are not written */
     bool custom_split;       /* its rows may be computed apart */
     int step_operand;        /* the operand that max_step_size limits, or -1 */

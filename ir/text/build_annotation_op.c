@@ -179,12 +179,18 @@ bool rlx_text_op_note(rlx_text_builder_t *builder, rlx_op_t *op, const rlx_synta
         note->coalesce_span = field->name_span;
         return coalesce_read(builder, field, &note->coalesce);
     }
-    if (strcmp(field->name, "target_device_set") == 0)
+    if (strcmp(field->name, "target_device_set") == 0) {
+        note->devices_span = field->name_span;
         return devices_read(builder, field, &note->devices);
-    if (strcmp(field->name, "sharding_strategy") == 0)
+    }
+    if (strcmp(field->name, "sharding_strategy") == 0) {
+        note->sharding_span = field->name_span;
         return sharding_read(builder, field, &note->sharding);
-    if (strcmp(field->name, "sync_mode") == 0)
+    }
+    if (strcmp(field->name, "sync_mode") == 0) {
+        note->sync_span = field->name_span;
         return sync_read(builder, field, &note->sync_mode);
+    }
     if (strcmp(field->name, "data_transfer") == 0)
         return transfer_read(builder, field, &note->transfer);
     if (strcmp(field->name, "fallback") == 0)

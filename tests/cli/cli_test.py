@@ -162,6 +162,78 @@ def what_cannot_run_yet_is_verified_and_refused_by_compile_with_its_line(project
     expect(rlx("verify", text), 1, "RLX-2019", "sharded.rlxir:4:6", "RLX-2025")
 
 
+CHECKED = """rlx.ir 2;
+module m;
+
+%x = tensor::alloc(shape=[4,3,8,8], dtype=f32){X};
+%w = tensor::constant(f32[4,3,3,3]{fill=1}) { memory_affinity = { location = "HBM", coherence = "none" } };
+%y = rlxc::conv2d(%x, %w) { padding = [1,1]{Y} };
+%z = rlxc::relu(%y){Z};
+return %z;
+"""
+
+
+def checked(project, check, x="", y="", z=""):
+    """What `rlx verify --check` says about a module whose input, convolution and relu say more."""
+    text = project.folder / "checked.rlxir"
+    text.write_text(CHECKED.replace("{X}", x).replace("{Y}", y).replace("{Z}", z))
+    return rlx("verify", "--check", check, text)
+
+
+@test
+def incoherent_memory_is_read_with_a_sync_only(project):
+    incoherent = ' { memory_affinity = { location = "SRAM", coherence = "none" } }'
+    expect(checked(project, "memory_coherence"), 0, "memory_coherence: 2 operators, 0 errors, 0 warnings")  # the constant is exempt
+    expect(checked(project, "memory_coherence", x=incoherent), 1, "RLX-2028", "checked.rlxir:6:1", "'x'", "checked.rlxir:4:50")
+    expect(checked(project, "all", x=incoherent), 1, "RLX-2028")
+    expect(checked(project, "distributed_scheduling", x=incoherent), 0)
+    expect(checked(project, "memory_coherence", x=incoherent, y=', sync_mode = "barrier"'), 0, "0 errors")
+    expect(checked(project, "memory_coherence", x=incoherent.replace("none", "MESI")), 0)
+    expect(rlx("verify", project.folder / "checked.rlxir"), 0)
+    between = ', memory_affinity = { location = "SRAM", coherence = "none" }'
+    expect(checked(project, "memory_coherence", y=between), 1, "RLX-2028", "checked.rlxir:7:1", "'y'")
+    expect(checked(project, "memory_coherence", y=between + ', device = "gpu:0"', z=' { device = "gpu:0" }'), 0, "0 errors")
+
+
+@test
+def a_copy_between_devices_that_nothing_announces_is_warned_about(project):
+    move = ' { device = "gpu:1", sync_mode = "barrier" }'
+    expect(checked(project, "memory_coherence", y=', device = "gpu:0"', z=move), 0, "RLX-2033", "checked.rlxir:7:1", "0 errors, 1 warning")
+    for sharing in ("none", "shm", "p2p_dma"):
+        said = checked(project, "memory_coherence", y=f', device = "gpu:0", buffer_sharing_capability = "{sharing}"', z=move)
+        expect(said, 0, "0 errors, 0 warnings")
+
+
+@test
+def sharding_and_devices_that_contradict_each_other_are_errors(project):
+    def devices(*names):
+        return f", target_device_set = [{', '.join(chr(34) + name + chr(34) for name in names)}]"
+
+    two, check = devices("gpu:0", "gpu:1"), "distributed_scheduling"
+    expect(checked(project, check, y=two + ', sync_mode = "barrier", sharding_strategy = "data_parallel"'), 0, "0 errors", "not checked")
+    expect(checked(project, check, x=' { device = "gpu:2" }', y=two + ', sync_mode = "barrier"'), 1, "RLX-2029", "'x' is on gpu:2", ":6:46")
+    expect(checked(project, check, y=two + ', sync_mode = "stream_ordered"'), 1, "RLX-2019", "crosses devices", ":6:86")
+    expect(checked(project, check, y=devices("gpu:0") + ', sharding_strategy = "data_parallel"'), 1, "RLX-2029", "one device")
+    sharded = ' { target_device_set = ["gpu:0", "gpu:1"], sync_mode = "barrier", sharding_strategy = "tensor_parallel" }'
+    expect(checked(project, check, z=sharded), 1, "RLX-2029", "output channels", ":7:86")
+    five = devices(*(f"gpu:{i}" for i in range(5)))
+    expect(checked(project, check, y=five + ', sync_mode = "barrier", sharding_strategy = "data_parallel"'), 0, "4 rows over 5 devices")
+
+
+@test
+def the_sharded_example_is_verified(project):
+    text = project.folder / "conv_sharded.rlxir"
+    text.write_text('%input = tensor::alloc(shape=[1,3,224,224], dtype=f32, device="gpu:0");\n'
+                    '%weight = tensor::alloc(shape=[64,3,3,3], dtype=f32, device="gpu:1");\n'
+                    '%conv = rlxc::conv2d(%input, %weight) {\n    padding = [1,1],\n    stride = [2,2],\n'
+                    '    target_device_set = ["gpu:0", "gpu:1"],\n    sharding_strategy = "data_parallel",\n    sync_mode = "async_barrier"\n};\n')
+    expect(rlx("verify", "--check", "all", text), 0, "memory_coherence: 1 operator, 0 errors, 1 warning", "'input' from gpu:0 to gpu:1, 'weight' from gpu:1 to gpu:0", "1 row over 2 devices",
+           "distributed_scheduling: 1 operator, 0 errors, 1 warning", "conv_sharded.rlxir:3:1", "conv_sharded.rlxir:7:5")
+    expect(rlx("compile", "--model", text, "--output", project.folder / "s.rlxb"), 1, "RLX-2023", "can be verified and dumped")
+    expect(rlx("verify", "--check", "memory_coherance", text), 2, "Did you mean 'memory_coherence'?")
+    expect(rlx("verify", "--check", "all", project.bundle), 2, "is a bundle")
+
+
 @test
 def verbs_of_later_versions_say_so(project):
     for words in (("nodes",), ("help", "bundle")):
