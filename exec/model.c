@@ -40,8 +40,8 @@ static rlx_status_t model_kernels(rlx_model_t *model, const rlx_kernel_table_t *
         if (rlx_step_is_call(&model->steps[i]))
             continue;
         if (kernels->entry[kernel] == NULL && kernel >= RLX_CUSTOM_FIRST)
-            return rlx_fail(diag, RLX_E_BUNDLE_TARGET, "step '%s' is user code, which the code for %s does not have",
-                            model->strings + model->steps[i].name, kernels->target);
+            return rlx_fail(diag, RLX_E_BUNDLE_TARGET, "step '%s' needs kernel %u, user code that the code for %s does not have",
+                            model->strings + model->steps[i].name, kernel, kernels->target);
         if (kernels->entry[kernel] == NULL)
             return rlx_fail(diag, RLX_E_BUNDLE_TARGET, "step '%s' needs kernel %u, which the code for %s does not have",
                             model->strings + model->steps[i].name, kernel, kernels->target);
