@@ -68,12 +68,25 @@ rlx_py_t *rlx_py_results(rlx_evaluator_t *e, rlx_syntax_statement_t *statement, 
     return list;
 }
 
+static bool text_equal(const char *a, const char *b) { return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0); }
+
+/* Equal arrays are one constant, wherever they stand; so are those of one place in a file. */
+static bool hoisted_equal(const rlx_py_t *a, const rlx_py_t *b)
+{
+    if (a->kind != b->kind)
+        return false;
+    if (a->kind == RLX_SYNTAX_EXTERNAL)
+        return text_equal(a->external.file, b->external.file) && text_equal(a->external.key, b->external.key);
+    return a->tensor.dtype == b->tensor.dtype && a->tensor.rank == b->tensor.rank &&
+           memcmp(a->tensor.dims, b->tensor.dims, (size_t)a->tensor.rank * sizeof *a->tensor.dims) == 0 &&
+           (a->tensor.data == b->tensor.data ||
+            memcmp(a->tensor.data, b->tensor.data, (size_t)rlx_array_count(&a->tensor) * rlx_dtype_size(a->tensor.dtype)) == 0);
+}
+
 static const char *hoisted_find(const rlx_evaluator_t *e, const rlx_py_t *value)
 {
-    const void *data = value->kind == RLX_SYNTAX_TENSOR ? value->tensor.data : (const void *)value->external.file;
-
     for (int i = 0; i < e->n_hoisted; i++)
-        if (e->hoisted[i].data == data)
+        if (hoisted_equal(e->hoisted[i].value, value))
             return e->hoisted[i].name;
     return NULL;
 }
@@ -104,8 +117,7 @@ rlx_py_t *rlx_py_operand(rlx_evaluator_t *e, rlx_py_t *value, const char *name)
     reference = rlx_py_results(e, statement, name != NULL ? &want : NULL);
     statement->results[0].made_up = true;
     e->hoisted = rlx_syntax_grow(e->syntax, e->hoisted, e->n_hoisted, sizeof *e->hoisted);
-    e->hoisted[e->n_hoisted++] =
-        (rlx_hoisted_t){value->kind == RLX_SYNTAX_TENSOR ? value->tensor.data : (const void *)value->external.file, reference->s};
+    e->hoisted[e->n_hoisted++] = (rlx_hoisted_t){value, reference->s};
     return reference;
 }
 
@@ -144,6 +156,23 @@ static bool operands_hoist(rlx_evaluator_t *e, rlx_py_t **place)
     return good;
 }
 
+static bool dtype_refuse(rlx_evaluator_t *e, const rlx_py_t *value)
+{
+    rlx_finding_hint(rlx_finding_expected(rlx_report(e->findings, RLX_E_ARG_VALUE, value->span, "this is no element type"),
+                                          "\"float32\", np.float32, \"f32\" and the like"),
+                     "Write dtype=\"float32\", or leave it out.");
+    return false;
+}
+
+/* The array has the type by now. */
+static void dtype_drop(rlx_syntax_statement_t *statement, const rlx_syntax_field_t *dtype)
+{
+    size_t at = (size_t)(dtype - statement->keywords);
+
+    memmove(&statement->keywords[at], &statement->keywords[at + 1], ((size_t)statement->n_keywords - at - 1) * sizeof *statement->keywords);
+    statement->n_keywords--;
+}
+
 /* rlx.constant(value): lists become arrays; of floats f32 unless it says otherwise. */
 static bool constant_value(rlx_evaluator_t *e, rlx_syntax_statement_t *statement)
 {
@@ -161,8 +190,8 @@ static bool constant_value(rlx_evaluator_t *e, rlx_syntax_statement_t *statement
                          "Write rlx.constant(value=np.zeros((64, 3, 7, 7), np.float32)); what comes from outside is rlx.tensor(shape=[...]).");
         return false;
     }
-    if ((*place)->kind == RLX_SYNTAX_EXTERNAL)
-        return true;
+    if ((*place)->kind == RLX_SYNTAX_EXTERNAL && wanted == RLX_DTYPE_NONE)
+        return dtype == NULL || dtype_refuse(e, dtype->value);
     if ((*place)->kind == RLX_SYNTAX_REF || (*place)->kind == RLX_SYNTAX_STRING || (*place)->kind == RLX_SYNTAX_DICT ||
         (*place)->kind == RLX_SYNTAX_NONE || (*place)->kind == RLX_SYNTAX_NAME || (*place)->kind == RLX_SYNTAX_DTYPE) {
         rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_TYPE, (*place)->span, "the value of a constant is %s", rlx_py_kind(*place)),
@@ -171,7 +200,9 @@ static bool constant_value(rlx_evaluator_t *e, rlx_syntax_statement_t *statement
                              : "Write an array (np.random.randn(64, 3, 7, 7)), a list or a number; rlx.load reads files.");
         return false;
     }
-    loose = (*place)->kind != RLX_SYNTAX_TENSOR;
+    if (dtype != NULL && wanted == RLX_DTYPE_NONE)
+        return dtype_refuse(e, dtype->value);
+    loose = (*place)->kind != RLX_SYNTAX_TENSOR && (*place)->kind != RLX_SYNTAX_EXTERNAL;
     if (!rlx_py_as_array(e, *place, &array))
         return false;
     if (wanted == RLX_DTYPE_NONE && loose && array.dtype == RLX_F64)
@@ -184,6 +215,8 @@ static bool constant_value(rlx_evaluator_t *e, rlx_syntax_statement_t *statement
         array = cast;
     }
     *place = rlx_py_array(e, &array, (*place)->span);
+    if (dtype != NULL)
+        dtype_drop(statement, dtype);
     return true;
 }
 

@@ -36,7 +36,7 @@ typedef struct rlx_arguments {
 } rlx_arguments_t;
 
 typedef struct rlx_hoisted {
-    const void *data;
+    const rlx_py_t *value;
     const char *name;
 } rlx_hoisted_t;
 

@@ -116,7 +116,18 @@ static bool name_taken(const rlx_text_builder_t *builder, const rlx_value_t *val
 {
     const rlx_text_name_t *held = rlx_onnx_names_get(&builder->names, name);
 
-    return held != NULL && held->value != NULL && held->value != value && !held->value->is_input;
+    return held != NULL && held->value != NULL && held->value != value && !held->value->is_input && strcmp(held->value->name, name) == 0;
+}
+
+/* `x = f(x)` and `return x, y`: the earlier x, which is no output, gives the name up. False: it is an output. */
+static bool name_yield(rlx_text_builder_t *builder, const char *name)
+{
+    rlx_text_name_t *held = rlx_onnx_names_get(&builder->names, name);
+
+    if (held->value->is_output)
+        return false;
+    rlx_value_rename(builder->graph, held->value, rlx_graph_memory_name(builder->graph->memory, name));
+    return true;
 }
 
 /* A value under another name than its own, or one that is an output already, is copied. */
@@ -138,6 +149,15 @@ static void output_copy(rlx_text_builder_t *builder, rlx_value_t *value, const c
     rlx_graph_output(graph, copy);
 }
 
+/* The name itself: one that was given up is still known to the graph's names. */
+static const char *output_name(rlx_text_builder_t *builder, const char *name)
+{
+    const rlx_text_name_t *held = rlx_onnx_names_get(&builder->names, name);
+    bool given_up = held != NULL && held->value != NULL && !held->value->is_input && strcmp(held->value->name, name) != 0;
+
+    return given_up ? rlx_graph_strdup(builder->graph, name) : rlx_graph_memory_name(builder->graph->memory, name);
+}
+
 static void output_build(rlx_text_builder_t *builder, const rlx_syntax_output_t *output)
 {
     rlx_value_t *value = rlx_text_value_find(builder, output->value->s, output->value->span);
@@ -147,7 +167,7 @@ static void output_build(rlx_text_builder_t *builder, const rlx_syntax_output_t 
         return;
     if (name == NULL)
         name = value->name;
-    if (name_taken(builder, value, name)) {
+    if (name_taken(builder, value, name) && !name_yield(builder, name)) {
         rlx_report(builder->findings, RLX_E_NAME_TWICE, output->span, "the output's name '%s' is that of another value", name);
         return;
     }
@@ -160,7 +180,7 @@ static void output_build(rlx_text_builder_t *builder, const rlx_syntax_output_t 
         rlx_graph_output(builder->graph, value);
     } else if (value->producer != NULL && !value->is_output) {
         if (strcmp(value->name, name) != 0)
-            rlx_value_rename(builder->graph, value, rlx_graph_memory_name(builder->graph->memory, name));
+            rlx_value_rename(builder->graph, value, output_name(builder, name));
         rlx_graph_output(builder->graph, value);
     } else if (value->is_input && output->name == NULL) {
         rlx_graph_output(builder->graph, value);

@@ -15,10 +15,10 @@ static const char *made_name(const rlx_text_call_t *call, int index)
     return rlx_graph_printf(call->builder->graph, "%s.operand%d", result != NULL ? result : call->statement->callee, index);
 }
 
-/* The type of a number beside other operands: theirs, for what works element by element. */
-static rlx_dtype_t neighbour_dtype(const rlx_text_call_t *call, rlx_dtype_t fallback)
+/* The type of a number beside other operands: theirs, for what works element by element, and for what pad fills with. */
+static rlx_dtype_t neighbour_dtype(const rlx_text_call_t *call, int index, rlx_dtype_t fallback)
 {
-    bool elementwise = (rlx_op_info(call->kind)->traits & RLX_TRAIT_ELEMENTWISE) != 0 || call->kind == RLX_OP_pad;
+    bool elementwise = (rlx_op_info(call->kind)->traits & RLX_TRAIT_ELEMENTWISE) != 0 || (call->kind == RLX_OP_pad && index == 2);
     int first = call->kind == RLX_OP_where ? 1 : 0;
 
     for (int i = first; elementwise && i < call->n_in; i++)
@@ -55,9 +55,9 @@ static bool takes_scalar(rlx_op_kind_t kind)
 
 static bool number_operand(rlx_text_call_t *call, int index, const rlx_syntax_value_t *argument, rlx_value_t **out)
 {
-    rlx_dtype_t dtype = neighbour_dtype(call, argument->kind == RLX_SYNTAX_FLOAT  ? RLX_F32
-                                              : argument->kind == RLX_SYNTAX_BOOL ? RLX_BOOL
-                                                                                  : RLX_I64);
+    rlx_dtype_t dtype = neighbour_dtype(call, index, argument->kind == RLX_SYNTAX_FLOAT  ? RLX_F32
+                                                     : argument->kind == RLX_SYNTAX_BOOL ? RLX_BOOL
+                                                                                         : RLX_I64);
     rlx_element_t element;
     int64_t one = 1;
     char data[8];
@@ -121,7 +121,7 @@ static bool list_operand(rlx_text_call_t *call, int index, const rlx_syntax_valu
         return symbols_operand(call, index, list, out);
     if (!numbers)
         return rlx_text_wrong(call->builder, list, "an operand", "a value, a number, or a list of numbers");
-    dtype = neighbour_dtype(call, real ? RLX_F32 : RLX_I64);
+    dtype = neighbour_dtype(call, index, real ? RLX_F32 : RLX_I64);
     data = rlx_graph_alloc(call->builder->graph, (size_t)(n + 1) * 8);
     for (int i = 0; i < list->n_items; i++) {
         rlx_element_t element;

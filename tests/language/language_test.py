@@ -187,6 +187,15 @@ def files_beside_the_text_are_constants(folder):
 
 
 @test
+def constants_keep_their_types_and_shapes_and_outputs_their_names(folder):
+    found = outputs(folder, ["x = rlx.tensor(shape=[2, 3])", "w = np.arange(6, dtype=np.float32)", "c = rlx.constant(value=[1, 2], dtype=\"float64\")",
+                             "y = rlx.relu(x + w.reshape(2, 3))", "flat = rlx.reshape(x, [6]) + w", "padded = rlx.pad(x, [0, 1, 0, 0], 0.5)",
+                             "x = x + 1", "y = y + 1", "return y, flat, c, padded"], {"x": np.ones((2, 3), np.float32)})
+    assert found["y"].tolist() == [[2, 3, 4], [5, 6, 7]] and found["flat"].tolist() == [1, 2, 3, 4, 5, 6]
+    assert found["c"].dtype == np.float64 and found["padded"].tolist() == [[0.5, 1, 1, 1]] * 2
+
+
+@test
 def a_dumped_module_is_the_same_module(folder):
     for name in ("resnet18_stem", "climate", "edge_cloud_pipeline"):
         first = good(rlx("dump", str(ROOT / f"examples/{name}.rlx"), "--output", str(folder / f"{name}.rlxir")))
