@@ -260,7 +260,7 @@ static bool kind_is_ours(rlx_op_kind_t kind)
     case RLX_OP_fused: /* made by passes */
     case RLX_OP_attention:
     case RLX_OP_reorder:
-    case RLX_OP_if: /* bodies: tests/text/flow.txt */
+    case RLX_OP_if: /* bodies: text_test.py */
     case RLX_OP_loop:
     case RLX_OP_custom_op:
     case RLX_OP_remote_call:

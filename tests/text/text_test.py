@@ -187,5 +187,53 @@ def a_symbol_a_list_and_a_number_stand_where_operands_do():
             assert (out["out"] == numpy.maximum(given.reshape(4, 6) * numpy.float32(0.5), 0)).all()
 
 
+FLOW = """rlx.ir 2;
+module flow;
+
+%x = tensor::alloc(shape=[batch, 3], dtype=f32);
+%n = tensor::alloc(shape=[], dtype=i64);
+%c = tensor::alloc(shape=[], dtype=bool);
+%half = rlxc::if(%c, %x, %x) body {
+    %a = tensor::alloc(shape=[batch, 3], dtype=f32);
+    %b = rlxc::mul(%a, 0.5);
+    return %b;
+} body {
+    %a = tensor::alloc(shape=[batch, 3], dtype=f32);
+    %b = rlxc::add(%a, 1.0);
+    return %b;
+};
+%sum, %all = rlxc::loop(%n, _, %half, %x) { carried = 1 } body {
+    %i = tensor::alloc(shape=[], dtype=i64);
+    %on = tensor::alloc(shape=[], dtype=bool);
+    %s = tensor::alloc(shape=[batch, 3], dtype=f32);
+    %step = tensor::alloc(shape=[batch, 3], dtype=f32);
+    %next = rlxc::add(%s, %step);
+    return %on, %next, %next;
+};
+return %sum, %all;
+"""
+
+
+@test
+def bodies_of_if_and_loop_are_printed_read_and_run():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        text, first, second = (folder / file for file in ("m.rlxir", "first.rlxir", "second.rlxir"))
+        text.write_text(FLOW)
+        assert run(RLX, "dump", text, "--output", first).returncode == 0
+        assert run(RLX, "dump", first, "--output", second).returncode == 0
+        assert first.read_text() == second.read_text()
+        x = numpy.random.default_rng(0).standard_normal((2, 3)).astype("f4")
+        for chosen, times in ((True, 3), (False, 1), (True, 0)):
+            wanted = [x * numpy.float32(0.5) if chosen else x + numpy.float32(1)]
+            for _ in range(times):
+                wanted.append(wanted[-1] + x)
+            arrays = {"x": x, "n": numpy.int64(times), "c": numpy.bool_(chosen)}
+            expected = {"sum": (x.shape, wanted[-1].tobytes()),
+                        "all": ((times, 2, 3), b"".join(step.tobytes() for step in wanted[1:]))}
+            for level in (1, 3):
+                assert outputs_at(first, level, folder, arrays) == expected, (chosen, times, level)
+
+
 if __name__ == "__main__":
     sys.exit(cases.finish(*cases.run()))
