@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "cli/cli.h"
@@ -224,6 +225,8 @@ static rlx_status_t targets_make(const rlx_cli_targets_t *targets, const rlx_com
     status = rlx_cli_folder_make(folder, diag);
     if (status == RLX_OK)
         status = others_make(targets, &made, folder, diag);
+    if (status != RLX_OK)
+        (void)rmdir(folder); /* goes when nothing was made in it */
     program_close(&program);
     return status;
 }
