@@ -1,5 +1,6 @@
 """The same bits from every target: C built by gcc and clang, libraries for other machines under qemu-user, LLVM's bitcode, WebAssembly."""
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -17,7 +18,14 @@ GCC = ["CC=gcc", "ARCH=-march=x86-64-v3"]
 models = {}
 
 
+def need(*tools):
+    for tool in tools:
+        if shutil.which(tool) is None:
+            raise Skip(f"there is no {tool}, and it could not be installed")
+
+
 def make(folder, *words):
+    need("make")
     done = subprocess.run(["make", "-s", "-j2", "-C", folder, *words], capture_output=True, text=True)
     assert done.returncode == 0 and not done.stderr, f"make {' '.join(words)}:\n{done.stdout}{done.stderr}"
 
@@ -54,6 +62,7 @@ def c_on_a_machine_without_fma_gives_the_bits_of_rlx_infer():
 
 def cross_check(target, compiler, emulator):
     """The library linked into the sample, run under qemu-user."""
+    need(compiler, emulator)
     for name in CROSS:
         folder = models[name].folder / target
         built = subprocess.run([compiler, "-O2", "-static", f"-I{folder}", "-o", folder / "sample", folder / "main.c", folder / "librlx_kernel.a"],
@@ -92,6 +101,7 @@ def llvm_bitcode_gives_the_bits_of_rlx_infer():
 
 @test
 def a_real_model_runs_on_bare_metal_with_the_bits_of_rlx_infer():
+    need("qemu-system-riscv64")
     model = Model("openwakeword__embedding_model", "--target", "x86_64,c", "--freestanding")
     said = bare.run(model)
     print(f"     constants and code {said['code and constants']} bytes, writable {said['writable']}, stack {said['stack used']}")
@@ -100,6 +110,7 @@ def a_real_model_runs_on_bare_metal_with_the_bits_of_rlx_infer():
 
 @test
 def a_fusion_that_breaks_a_constraint_is_undone_for_that_target_only():
+    need("qemu-system-riscv64")
     names = [f"t{i}" for i in range(13)]
     nodes = [onnx.helper.make_node("Sin" if i % 2 else "Cos", [names[i]], [names[i + 1]], f"n{i}") for i in range(12)]
     port = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 500]) for name in (names[0], names[-1])]
@@ -161,6 +172,7 @@ def the_same_compile_gives_the_same_files():
 
 def wasm_run(model, module):
     """The outputs that a server-side engine (node) computes."""
+    need("node")
     files = [path.with_suffix(".bin") for path in model.inputs]
     results = [WORK / f"{model.name}.wasm{i}.bin" for i in range(len(model.outputs))]
     for path, raw in zip(model.inputs, files):
