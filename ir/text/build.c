@@ -160,9 +160,15 @@ static const char *output_name(rlx_text_builder_t *builder, const char *name)
 
 static void output_build(rlx_text_builder_t *builder, const rlx_syntax_output_t *output)
 {
-    rlx_value_t *value = rlx_text_value_find(builder, output->value->s, output->value->span);
     const char *name = output->name;
+    rlx_value_t *value;
 
+    if (output->value->kind != RLX_SYNTAX_REF) {
+        rlx_finding_expected(rlx_report(builder->findings, RLX_E_OUTPUTS, output->value->span, "an output is a value of the module"),
+                             "the name of a value, %%name");
+        return;
+    }
+    value = rlx_text_value_find(builder, output->value->s, output->value->span);
     if (value == NULL)
         return;
     if (name == NULL)

@@ -125,6 +125,14 @@ static bool elements_make(rlx_text_builder_t *builder, const rlx_syntax_field_t 
     return true;
 }
 
+static rlx_value_t *input_of(const rlx_text_builder_t *builder, const rlx_syntax_statement_t *statement)
+{
+    for (int i = 0; statement->n_results == 1 && statement->results[0].name != NULL && i < builder->graph->n_inputs; i++)
+        if (strcmp(builder->graph->inputs[i]->name, statement->results[0].name) == 0)
+            return builder->graph->inputs[i];
+    return NULL;
+}
+
 /* The input as an object; its extents follow. NULL after reporting. */
 static rlx_value_t *input_begin(rlx_text_builder_t *builder, const rlx_syntax_statement_t *statement)
 {
@@ -154,19 +162,15 @@ static rlx_value_t *input_begin(rlx_text_builder_t *builder, const rlx_syntax_st
     }
     if (dtype != NULL && !rlx_text_dtype(builder, dtype, &type))
         return NULL;
+    if (input_of(builder, statement) != NULL) {
+        rlx_report(builder->findings, RLX_E_NAME_TWICE, statement->results[0].span, "'%s' is an input already", statement->results[0].name);
+        return NULL;
+    }
     if (rlx_onnx_names_get(&builder->names, statement->results[0].name) != NULL)
         return NULL; /* reported when its turn comes */
     value = rlx_graph_input(builder->graph, statement->results[0].name, type, shape->value->n_items, NULL);
     value->rank = shape->value->n_items;
     return value;
-}
-
-static rlx_value_t *input_of(const rlx_text_builder_t *builder, const rlx_syntax_statement_t *statement)
-{
-    for (int i = 0; statement->n_results == 1 && statement->results[0].name != NULL && i < builder->graph->n_inputs; i++)
-        if (strcmp(builder->graph->inputs[i]->name, statement->results[0].name) == 0)
-            return builder->graph->inputs[i];
-    return NULL;
 }
 
 /* One pass over the inputs. 0: make them; 1: symbols; 2: other extents; 3: elements. */
