@@ -26,9 +26,10 @@ static rlx_status_t object_link(const rlx_compiled_c_t *compiled, rlx_diag_t *di
     return rlx_tool_run(&link, compiled->work, diag);
 }
 
-static rlx_status_t keep_make(const rlx_target_job_t *job, rlx_target_figures_t *out_figures, rlx_diag_t *diag)
+/* The module, with a shared library beside it where `library`, and the files `taken`. */
+static rlx_status_t files_make(const rlx_target_job_t *job, bool library, const char *const *taken, int n_taken,
+                               rlx_target_figures_t *out_figures, rlx_diag_t *diag)
 {
-    static const char *const taken[] = {"kernel.c", "kernel.h", "kernel.ll", "librlx_kernel.so"};
     rlx_compiled_c_t compiled;
     rlx_status_t status;
 
@@ -36,15 +37,22 @@ static rlx_status_t keep_make(const rlx_target_job_t *job, rlx_target_figures_t 
     status = rlx_compiled_c_clang(&compiled, CLANG_FLAGS, WITHOUT, "", diag);
     if (status == RLX_OK)
         status = module_link(&compiled, diag);
-    if (status == RLX_OK)
+    if (status == RLX_OK && library)
         status = object_link(&compiled, diag);
     if (status == RLX_OK)
         status = rlx_compiled_c_take(&compiled, "linked.bc", "kernel.bc", diag);
-    for (size_t i = 0; i < sizeof taken / sizeof *taken && status == RLX_OK; i++)
+    for (int i = 0; i < n_taken && status == RLX_OK; i++)
         status = rlx_compiled_c_take(&compiled, taken[i], taken[i], diag);
-    *out_figures = (rlx_target_figures_t){.n_files = sizeof taken / sizeof *taken + 1};
+    *out_figures = (rlx_target_figures_t){.n_files = n_taken + 1};
     rlx_compiled_c_end(&compiled, out_figures);
     return status;
+}
+
+static rlx_status_t keep_make(const rlx_target_job_t *job, rlx_target_figures_t *out_figures, rlx_diag_t *diag)
+{
+    static const char *const taken[] = {"kernel.c", "kernel.h", "kernel.ll", "librlx_kernel.so"};
+
+    return files_make(job, true, taken, sizeof taken / sizeof *taken, out_figures, diag);
 }
 
 const rlx_target_t rlx_target_keep = {"keep", "kernel.c, .ll, .bc and librlx_kernel.so beside the bundle", keep_make};
@@ -53,21 +61,9 @@ static rlx_status_t make(const rlx_target_job_t *job, rlx_target_figures_t *out_
 {
     static const char *const taken[] = {"kernel.ll", "kernel.h", "weights.S", "weights.bin", "main.c"};
     rlx_target_job_t hosted = *job;
-    rlx_compiled_c_t compiled;
-    rlx_status_t status;
 
     hosted.freestanding = false;
-    RLX_TRY(rlx_compiled_c_begin(&hosted, &compiled, diag));
-    status = rlx_compiled_c_clang(&compiled, CLANG_FLAGS, WITHOUT, "", diag);
-    if (status == RLX_OK)
-        status = module_link(&compiled, diag);
-    if (status == RLX_OK)
-        status = rlx_compiled_c_take(&compiled, "linked.bc", "kernel.bc", diag);
-    for (size_t i = 0; i < sizeof taken / sizeof *taken && status == RLX_OK; i++)
-        status = rlx_compiled_c_take(&compiled, taken[i], taken[i], diag);
-    *out_figures = (rlx_target_figures_t){.n_files = sizeof taken / sizeof *taken + 1};
-    rlx_compiled_c_end(&compiled, out_figures);
-    return status;
+    return files_make(&hosted, false, taken, sizeof taken / sizeof *taken, out_figures, diag);
 }
 
 const rlx_target_t rlx_target_llvm = {"llvm", "LLVM IR as text and bitcode", make};
