@@ -136,6 +136,8 @@ struct rlx_graph {
 };
 
 const rlx_op_info_t *rlx_op_info(rlx_op_kind_t kind);
+/* What op_list.h declares of attribute `name`, from its type on ("i=1 ..."); NULL: not declared. */
+const char *rlx_attr_declaration(rlx_op_kind_t kind, const char *name);
 
 /* `source` names a line of the graph's own text: no part of the IR, since another text has other lines. */
 bool rlx_source_is_text(const rlx_graph_t *graph, const char *source);

@@ -23,10 +23,9 @@ const rlx_op_info_t *rlx_op_info(rlx_op_kind_t kind)
     return &op_table[kind];
 }
 
-/* The declaration of `name` after its colon: "i=0", "s", ... or NULL. */
-static const char *attr_declared(const rlx_op_t *op, const char *name)
+const char *rlx_attr_declaration(rlx_op_kind_t kind, const char *name)
 {
-    const char *at = rlx_op_info(op->kind)->attrs;
+    const char *at = rlx_op_info(kind)->attrs;
     size_t length = strlen(name);
 
     while (*at) {
@@ -41,7 +40,7 @@ static const char *attr_declared(const rlx_op_t *op, const char *name)
 /* Default text, NUL-terminated in `text`; empty when there is none. */
 static void attr_default(const rlx_op_t *op, const char *name, char *text, size_t bytes)
 {
-    const char *at = attr_declared(op, name);
+    const char *at = rlx_attr_declaration(op->kind, name);
     size_t length;
 
     RLX_ASSERT(at != NULL);
@@ -60,7 +59,7 @@ static rlx_attr_t *attr_slot(rlx_graph_t *graph, rlx_op_t *op, const char *name,
 {
     rlx_attr_t *larger;
 
-    RLX_ASSERT(attr_declared(op, name) != NULL);
+    RLX_ASSERT(rlx_attr_declaration(op->kind, name) != NULL);
     for (int i = 0; i < op->n_attrs; i++) {
         if (strcmp(op->attrs[i].name, name) == 0) {
             op->attrs[i] = (rlx_attr_t){.name = op->attrs[i].name, .type = type};
@@ -147,7 +146,7 @@ int64_t rlx_op_int(const rlx_op_t *op, const char *name)
     if (attr != NULL && attr->type == RLX_ATTR_INT)
         return attr->i;
     attr_default(op, name, text, sizeof(text));
-    if (attr_declared(op, name)[0] == 't') /* an element type */
+    if (rlx_attr_declaration(op->kind, name)[0] == 't') /* an element type */
         return rlx_dtype_parse(text);
     return strtoll(text, NULL, 10);
 }

@@ -99,20 +99,6 @@ static rlx_status_t check_constant(verifier_t *v, const rlx_value_t *value)
     return RLX_OK;
 }
 
-static const char *attr_declared(const rlx_op_info_t *info, const char *name)
-{
-    size_t length = strlen(name);
-    const char *at = info->attrs;
-
-    while (*at) {
-        if (strncmp(at, name, length) == 0 && at[length] == ':')
-            return at + length + 1;
-        at += strcspn(at, " ");
-        at += strspn(at, " ");
-    }
-    return NULL;
-}
-
 static bool attr_type_matches(const char *declared, rlx_attr_type_t type)
 {
     static const struct {
@@ -132,7 +118,7 @@ static bool attr_type_matches(const char *declared, rlx_attr_type_t type)
 static rlx_status_t check_attrs(verifier_t *v, const rlx_op_t *op)
 {
     for (int i = 0; i < op->n_attrs; i++) {
-        const char *declared = attr_declared(rlx_op_info(op->kind), op->attrs[i].name);
+        const char *declared = rlx_attr_declaration(op->kind, op->attrs[i].name);
         if (declared == NULL)
             return rlx_verify_fail(op, v->diag, "attribute '%s' is not declared", op->attrs[i].name);
         if (!attr_type_matches(declared, op->attrs[i].type))

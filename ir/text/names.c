@@ -193,17 +193,3 @@ int rlx_op_spatial(const rlx_op_t *op)
         return -1;
     return op->kind == RLX_OP_col2im ? value->n_elements : value->rank - 2;
 }
-
-const char *rlx_attr_declaration(rlx_op_kind_t kind, const char *name)
-{
-    const char *at = rlx_op_info(kind)->attrs;
-    size_t length = strlen(name);
-
-    while (*at) {
-        if (strncmp(at, name, length) == 0 && at[length] == ':')
-            return at + length + 1;
-        at += strcspn(at, " ");
-        at += strspn(at, " ");
-    }
-    return NULL;
-}

@@ -23,7 +23,5 @@ const char *rlx_attr_canonical(const char *word);
 bool rlx_op_has_padding(rlx_op_kind_t kind);
 /* Spatial axes of an op with padding; -1 when its operands are not known. */
 int rlx_op_spatial(const rlx_op_t *op);
-/* What is declared of attribute `name`, from its type on ("i=1 ..."); NULL: not declared. */
-const char *rlx_attr_declaration(rlx_op_kind_t kind, const char *name);
 
 #endif
