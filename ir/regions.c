@@ -81,13 +81,16 @@ static int step_region(const rlx_builder_t *builder, const rlx_step_t *step)
     for (int i = 0; i < step->n_out; i++) {
         const rlx_value_t *out = step->out[i] != NULL ? rlx_builder_root(builder, step->out[i]) : NULL;
 
-        for (int k = 0; out != NULL && !rlx_value_is_dynamic(builder->graph, out) && k < out->rank; k++)
+        if (out == NULL || rlx_value_is_dynamic(builder->graph, out))
+            continue;
+        region = regions->of_value[out->id] > region ? regions->of_value[out->id] : region; /* of several writers, each a part */
+        for (int k = 0; k < out->rank; k++)
             expr_raise(regions, out->dims[k], &region);
     }
     return region;
 }
 
-/* A result belongs to its first writer's region; a dynamic one to the first in which its extents are known. */
+/* A result belongs to its writers' region; a dynamic one to the first in which its extents are known. */
 static void results_raise(rlx_builder_t *builder, const rlx_step_t *step, bool *changed)
 {
     rlx_regions_t *regions = &builder->regions;

@@ -98,6 +98,15 @@ def counted_loop(nodes, outputs, inits=(), results="y s"):
 
 
 @model
+def a_part_of_a_concatenation_may_depend_on_extents_of_data():
+    nodes = [node("Relu", "x", "a"), node("Cast", "w", "times", to=INT64), node("Concat", "times one", "repeats", axis=0),
+             node("Tile", "y repeats", "t"), node("ReduceMax", "t zero", "b", keepdims=1), node("Concat", "a b", "c", axis=0), node("Neg", "c", "z")]
+    made = graph(nodes, [port("x", FLOAT, ["n", 4]), port("y", FLOAT, [2, 4]), port("w", FLOAT, [1])], [port("z", FLOAT, None)],
+                 [const("one", np.array([1])), const("zero", np.array([0]))])
+    return made, [{"x": floats(n, 4), "y": floats(2, 4, seed=2), "w": np.float32([w])} for n, w in ((3, 2.5), (1, 1), (6, 4))]
+
+
+@model
 def a_loop_carries_and_appends_for_any_trip_count_and_condition():
     made = counted_loop([node("Tanh", "v", "t"), node("Add", "t w", "next"), node("Sub", "next t", "one")], "next one",
                         [const("w", floats(3, seed=9))])
