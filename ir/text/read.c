@@ -43,14 +43,37 @@ static bool result_read(rlx_reader_t *reader, rlx_syntax_statement_t *statement)
     return !rlx_reader_take(reader, ':') || rlx_reader_type(reader, &result->type);
 }
 
+/* `x = ...` or `x, y = ...`, and not `symbol::...`: a result whose percent sign was forgotten. It is taken as %x, so that its readers find it. */
+static bool bare_result_read(rlx_reader_t *reader, rlx_syntax_statement_t *statement)
+{
+    rlx_token_t token = reader->lex.token;
+    rlx_lex_t before = reader->lex;
+    const char *name;
+
+    if (token.kind != RLX_TOKEN_WORD || rlx_reader_at_word(reader, "_"))
+        return false;
+    rlx_lex_next(&reader->lex);
+    if (!rlx_reader_at(reader, '=') && !rlx_reader_at(reader, ',')) {
+        reader->lex = before;
+        return false;
+    }
+    name = rlx_reader_word(reader, &token);
+    rlx_finding_expected(rlx_report(reader->findings, RLX_E_SYNTAX, token.span, "'%s' lacks the percent sign of a value", name), "%%%s", name);
+    (void)rlx_syntax_result_add(reader->syntax, statement, name, token.span);
+    return true;
+}
+
 static bool results_read(rlx_reader_t *reader, rlx_syntax_statement_t *statement)
 {
-    if (reader->lex.token.kind != RLX_TOKEN_REF && !rlx_reader_at_word(reader, "_"))
+    bool bare = bare_result_read(reader, statement);
+
+    if (!bare && reader->lex.token.kind != RLX_TOKEN_REF && !rlx_reader_at_word(reader, "_"))
         return true; /* symbol::... has none */
-    do {
-        if (!result_read(reader, statement))
+    if (!bare && !result_read(reader, statement))
+        return false;
+    while (rlx_reader_take(reader, ','))
+        if (!bare_result_read(reader, statement) && !result_read(reader, statement))
             return false;
-    } while (rlx_reader_take(reader, ','));
     return rlx_reader_expect(reader, '=', "between results and operator");
 }
 
