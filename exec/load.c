@@ -9,7 +9,10 @@
 static const struct {
     rlx_kernel_id_t kernel, form;
     const char *image, *isa;
-} extended_forms[] = {{RLX_K_qconv, RLX_K_qconv_vnni, "x86-64-v4", "x86-64-v4-vnni"}};
+} extended_forms[] = {
+    {RLX_K_qconv, RLX_K_qconv_vnni, "x86-64-v4", "x86-64-v4-vnni"},
+    {RLX_K_qlstm, RLX_K_qlstm_vnni, "x86-64-v4", "x86-64-v4-vnni"},
+};
 
 static void table_extend(rlx_kernel_table_t *table)
 {

@@ -370,7 +370,7 @@ static int einsum(rlx_batch_t *batch, const rlx_op_t *op, int index)
     return MIXED;
 }
 
-/* x, w, r, b?, sequence_lens?, initial_h?, initial_c?, p? */
+/* x, w, r, b?, sequence_lens?, initial_h?, initial_c?, p?, scales? */
 static int recurrent(rlx_batch_t *batch, const rlx_op_t *op, int index)
 {
     bool first = rlx_op_int(op, "layout") != 0;
@@ -379,6 +379,8 @@ static int recurrent(rlx_batch_t *batch, const rlx_op_t *op, int index)
     for (int i = 0; i < op->n_in && i < 8; i++)
         if (rlx_op_in(op, i) != NULL && rlx_batch_in(batch, op, i) != want[i])
             return MIXED;
+    if (!rest_none(batch, op, 8))
+        return MIXED;
     return first ? 0 : index == 0 ? 2 : 1;
 }
 
@@ -413,7 +415,7 @@ static rule_t *const rules[RLX_OP_COUNT] = {
     [RLX_OP_layer_norm] = layer_norm, [RLX_OP_rms_norm] = layer_norm, [RLX_OP_instance_norm] = first_axis, [RLX_OP_group_norm] = first_axis,
     [RLX_OP_batch_norm] = batch_norm, [RLX_OP_lrn] = first_axis, [RLX_OP_conv] = first_axis, [RLX_OP_conv_transpose] = first_axis,
     [RLX_OP_max_pool] = max_pool, [RLX_OP_avg_pool] = first_axis, [RLX_OP_lp_pool] = first_axis, [RLX_OP_deform_conv] = deform_conv,
-    [RLX_OP_col2im] = first_axis, [RLX_OP_matmul] = matmul, [RLX_OP_einsum] = einsum, [RLX_OP_det] = last_two, [RLX_OP_lstm] = recurrent,
+    [RLX_OP_col2im] = first_axis, [RLX_OP_matmul] = matmul, [RLX_OP_einsum] = einsum, [RLX_OP_det] = last_two, [RLX_OP_lstm] = recurrent, [RLX_OP_qlstm] = recurrent,
     [RLX_OP_gru] = recurrent, [RLX_OP_rnn] = recurrent, [RLX_OP_resize] = resize, [RLX_OP_grid_sample] = all_first,
     [RLX_OP_quantize] = first_operand, [RLX_OP_dequantize] = first_operand, [RLX_OP_qflip] = first_operand, [RLX_OP_qlookup] = first_operand,
     [RLX_OP_qconv] = first_axis, [RLX_OP_qmatmul] = quant_matmul, [RLX_OP_qadd] = elementwise, [RLX_OP_qmul] = elementwise,

@@ -32,7 +32,8 @@ static bool shape_read(const rlx_graph_t *graph, const rlx_op_t *op, rlx_quant_s
 
     if (!constants_known(op) || !rlx_value_dims_const(graph, w, dims))
         return false;
-    *out = (rlx_quant_shape_t){.group = op->kind == RLX_OP_qconv ? rlx_op_int(op, "group") : 1, .outputs = dims[0], .cells = 1, .pixel = 16};
+    *out = (rlx_quant_shape_t){.group = op->kind == RLX_OP_qconv ? rlx_op_int(op, "group") : 1, .outputs = dims[0], .cells = 1, .pixel = 16,
+                               .origin = op};
     out->channels = dims[1] * out->group;
     for (int i = 2; i < w->rank; i++)
         out->cells *= dims[i];
@@ -189,7 +190,7 @@ static rlx_status_t product_lower(rlx_builder_t *builder, const rlx_op_t *op, co
 {
     rlx_graph_t *graph = rlx_builder_graph(builder);
     rlx_exprs_t *e = graph->exprs;
-    rlx_step_t *step = rlx_step_begin(builder, op, RLX_K_qconv, RLX_WORDS(rlx_qconv_params_t));
+    rlx_step_t *step = rlx_step_begin(builder, s->origin, RLX_K_qconv, RLX_WORDS(rlx_qconv_params_t));
     int64_t ranges = ((s->outputs / s->group + 15) / 16 + OUTPUT_BLOCKS - 1) / OUTPUT_BLOCKS;
     bool blocked = op->kind == RLX_OP_qconv;
     rlx_expr_t plane = rlx_expr_mul(e, rlx_expr_mul(e, g->out[0], g->out[1]), num(graph, 16)), rows, row_blocks, tiles;
@@ -273,14 +274,38 @@ rlx_status_t rlx_quant_lower_conv(rlx_builder_t *builder, const rlx_op_t *op, rl
     return product_lower(builder, op, &s, &g, x, gathered, op->in[0]->dims[0], diag);
 }
 
+static rlx_conv_geometry_t rows_geometry(rlx_graph_t *graph, rlx_expr_t rows)
+{
+    rlx_expr_t one = num(graph, 1), zero = num(graph, 0);
+
+    return (rlx_conv_geometry_t){.rank = 2, .in = {rows, one}, .out = {rows, one}, .kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1},
+                                 .pad = {zero, zero}, .pad_end = {zero, zero}};
+}
+
+rlx_status_t rlx_quant_lower_sums(rlx_builder_t *builder, const rlx_op_t *origin, const rlx_value_t *bytes, rlx_value_t *w, rlx_value_t *sums,
+                                  rlx_diag_t *diag)
+{
+    rlx_graph_t *graph = rlx_builder_graph(builder);
+    rlx_value_t *in[RLX_QUANT_BIAS + 1] = {[RLX_QUANT_W] = w};
+    rlx_op_t op = {.kind = RLX_OP_qmatmul, .name = origin->name, .source = origin->source, .n_in = RLX_QUANT_BIAS + 1, .in = in, .n_out = 1,
+                   .out = &sums};
+    rlx_conv_geometry_t g = rows_geometry(graph, sums->dims[0]);
+    rlx_quant_shape_t s;
+
+    rlx_op_set_int(graph, &op, "result", RLX_QUANT_SUMS);
+    if (!shape_read(graph, &op, &s))
+        return rlx_shape_fail(diag, origin, RLX_E_INTERNAL, "weights of sums that are not known");
+    s.origin = origin;
+    return product_lower(builder, &op, &s, &g, bytes, false, num(graph, 1), diag);
+}
+
 rlx_status_t rlx_quant_lower_matmul(rlx_builder_t *builder, const rlx_op_t *op, rlx_diag_t *diag)
 {
     rlx_graph_t *graph = rlx_builder_graph(builder);
     rlx_exprs_t *e = graph->exprs;
     const rlx_value_t *x = op->in[0];
-    rlx_expr_t rows = rlx_shape_product(graph, x->dims, 0, x->rank - 1), one = num(graph, 1), zero = num(graph, 0), bytes;
-    rlx_conv_geometry_t g = {.rank = 2, .in = {rows, one}, .out = {rows, one}, .kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1},
-                             .pad = {zero, zero}, .pad_end = {zero, zero}};
+    rlx_expr_t rows = rlx_shape_product(graph, x->dims, 0, x->rank - 1), one = num(graph, 1), bytes;
+    rlx_conv_geometry_t g = rows_geometry(graph, rows);
     rlx_quant_shape_t s;
     rlx_value_t *made;
     rlx_step_t *step;

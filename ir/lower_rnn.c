@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ir/dispatch.h"
+#include "ir/lower_rnn.h"
 #include "ir/product.h"
 #include "ir/rnn_read.h"
 #include "ir/shape_common.h"
@@ -30,7 +31,7 @@ static void strides_params(const rlx_graph_t *graph, rlx_step_t *step, const rlx
 #undef SET
 }
 
-static void cell_params(const rlx_graph_t *graph, rlx_step_t *step, const rlx_op_t *op, const rlx_rnn_read_t *r)
+void rlx_rnn_cell_params(const rlx_graph_t *graph, rlx_step_t *step, const rlx_op_t *op, const rlx_rnn_read_t *r)
 {
 #define WORD(name) RLX_WORD(rlx_rnn_cell_t, name)
     rlx_step_param_const(step, WORD(kind), r->kind);
@@ -53,8 +54,7 @@ static void cell_params(const rlx_graph_t *graph, rlx_step_t *step, const rlx_op
     strides_params(graph, step, r);
 }
 
-/* Operands from B on, and the outputs: the same for both kernels. */
-static void rest_operands(rlx_step_t *step, const rlx_op_t *op, const rlx_rnn_read_t *r)
+void rlx_rnn_rest_operands(rlx_step_t *step, const rlx_op_t *op, const rlx_rnn_read_t *r)
 {
     for (int role = RLX_RNN_IN_B; role < RLX_RNN_IN_COUNT; role++)
         rlx_step_in(step, role > RLX_RNN_IN_H && r->kind != RLX_RNN_LSTM ? NULL : rlx_op_in(op, role));
@@ -62,7 +62,7 @@ static void rest_operands(rlx_step_t *step, const rlx_op_t *op, const rlx_rnn_re
         rlx_step_out(step, i < op->n_out ? op->out[i] : NULL);
 }
 
-static rlx_expr_t flops(const rlx_graph_t *graph, const rlx_rnn_read_t *r, rlx_expr_t depth)
+rlx_expr_t rlx_rnn_flops(const rlx_graph_t *graph, const rlx_rnn_read_t *r, rlx_expr_t depth)
 {
     rlx_expr_t rows = times(graph, times(graph, r->steps, r->batch), num(graph, 2 * r->gates * r->directions));
 
@@ -76,10 +76,10 @@ static rlx_status_t lower_plain(rlx_builder_t *builder, const rlx_op_t *op, cons
 
     for (int role = RLX_RNN_IN_X; role <= RLX_RNN_IN_R; role++)
         rlx_step_in(step, op->in[role]);
-    rest_operands(step, op, r);
-    cell_params(graph, step, op, r);
+    rlx_rnn_rest_operands(step, op, r);
+    rlx_rnn_cell_params(graph, step, op, r);
     return rlx_step_end(step, times(graph, num(graph, r->directions), r->batch),
-        times(graph, r->hidden, num(graph, 8 * RLX_RNN_PLAIN_SCRATCH)), flops(graph, r, rlx_expr_add(graph->exprs, r->input, r->hidden)),
+        times(graph, r->hidden, num(graph, 8 * RLX_RNN_PLAIN_SCRATCH)), rlx_rnn_flops(graph, r, rlx_expr_add(graph->exprs, r->input, r->hidden)),
         diag);
 }
 
@@ -163,13 +163,13 @@ static rlx_status_t lower_fast(rlx_builder_t *builder, const rlx_op_t *op, const
     rlx_step_in(step, projected[0]);
     rlx_step_in(step, projected[1]);
     rlx_step_in(step, packed);
-    rest_operands(step, op, r);
-    cell_params(graph, step, op, r);
+    rlx_rnn_rest_operands(step, op, r);
+    rlx_rnn_cell_params(graph, step, op, r);
     rlx_step_param(step, RLX_WORD(rlx_rnn_fast_params_t, rows), rows);
     rlx_step_param(step, RLX_WORD(rlx_rnn_fast_params_t, xw_step), r->layout ? width : times(graph, r->batch, width));
     rlx_step_param(step, RLX_WORD(rlx_rnn_fast_params_t, xw_batch), r->layout ? times(graph, r->steps, width) : width);
     return rlx_step_end(step, times(graph, num(graph, r->directions), rlx_expr_ceildiv(graph->exprs, r->batch, rows)),
-        num(graph, RLX_RNN_FAST_ROWS * RLX_RNN_FAST_SCRATCH * ((hidden + 15) & ~15ll) * 4), flops(graph, r, r->hidden), diag);
+        num(graph, RLX_RNN_FAST_ROWS * RLX_RNN_FAST_SCRATCH * ((hidden + 15) & ~15ll) * 4), rlx_rnn_flops(graph, r, r->hidden), diag);
 }
 
 /* Constant W, R and B of sane size; a 0 extent goes to the plain kernel. */
@@ -193,6 +193,8 @@ rlx_status_t rlx_lower_rnn(rlx_builder_t *builder, const rlx_op_t *op, rlx_diag_
     int64_t hidden;
 
     RLX_TRY(rlx_rnn_read(rlx_builder_graph(builder), op, &r, diag));
+    if (op->kind == RLX_OP_qlstm)
+        return rlx_lower_qlstm(builder, op, &r, diag);
     if (wants_fast(builder, op, &r, &hidden))
         return lower_fast(builder, op, &r, hidden, diag);
     return lower_plain(builder, op, &r, diag);

@@ -153,6 +153,7 @@ RLX_OP(remote_call, foreign, 0, 64, 16, 0, "target:s function:s inputs:s", "a fu
 
 /* Recurrent, as ONNX opset 22. */
 RLX_OP(lstm, rnn, 3, 8, 3, 0, "direction:s=forward hidden_size:i activations:s clip:f=0 input_forget:i=0 layout:i=0 alpha:fs beta:fs", "chain")
+RLX_OP(qlstm, rnn, 3, 10, 3, 0, "direction:s=forward hidden_size:i activations:s clip:f=0 input_forget:i=0 layout:i=0 alpha:fs beta:fs", "lstm on bytes: x, w i16, r i16, b?, sequence_lens?, initial_h?, initial_c?, p?, w_scale, r_scale; quantised dynamically, see below")
 RLX_OP(gru, rnn, 3, 6, 2, 0, "direction:s=forward hidden_size:i activations:s clip:f=0 linear_before_reset:i=0 layout:i=0 alpha:fs beta:fs", "chain")
 RLX_OP(rnn, rnn, 3, 6, 2, 0, "direction:s=forward hidden_size:i activations:s clip:f=0 layout:i=0 alpha:fs beta:fs", "chain")
 
@@ -164,6 +165,12 @@ RLX_OP(roi_align, sample, 3, 3, 1, 0, "mode:s=avg coord:s=half_pixel output_heig
 RLX_OP(max_roi_pool, sample, 2, 2, 1, 0, "pooled_shape:is spatial_scale:f=1", "")
 RLX_OP(dft, sample, 1, 3, 1, 0, "inverse:i=0 onesided:i=0", "x, dft_length?, axis?")
 RLX_OP(stft, sample, 2, 4, 1, 0, "onesided:i=1", "")
+
+/* Dynamic quantisation of a set of f32 numbers: least and greatest of them and 0 (a NaN counts for nothing); scale = (greatest - least) / 255, or
+ * 1 / 255 where they are equal; point = round(-least / scale), half to even, kept in 0 to 255; bytes(v / scale) as below.
+ * qlstm: w and r are integers less their zero points, scales are f32 [directions, 4 hidden]. x of a batch item, all steps of its length together,
+ * and h of a batch item before each step are quantised dynamically. A gate's preactivation, with exact sums:
+ * fma(f32(sum of x), x_scale * w_scale[o], Wb + Rb) = t; fma(f32(sum of h), h_scale * r_scale[o], t). The rest is lstm. */
 
 /* Quantised arithmetic. Inside, activations are u8 with a zero point (x_point, a_point ...); i8 becomes u8 by qflip, point + 128.
  *   bytes(v)  point + round(min(max(v, lo - point), hi - point)), round half to even; lo and hi (0 to 255) are saturation and what a clamp

@@ -14,7 +14,9 @@ enum {
     RLX_RNN_IN_H,
     RLX_RNN_IN_C,
     RLX_RNN_IN_P,
-    RLX_RNN_IN_COUNT
+    RLX_RNN_IN_COUNT,
+    RLX_RNN_IN_W_SCALE = RLX_RNN_IN_COUNT, /* qlstm */
+    RLX_RNN_IN_R_SCALE
 };
 
 typedef struct rlx_rnn_read {

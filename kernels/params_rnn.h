@@ -8,7 +8,11 @@
  *
  *   lstm  i = f(i), f = input_forget ? 1 - i : f(f), c = g(c); C = fma(f, C, i * c); o = f(o + Po C); H = o * h(C)
  *   gru   z, r = f(.); h = g(x + (r * H) R) or g(fma(r, H R + Rb, x)); H = fma(z, H, (1 - z) * h)
- *   rnn   H = f(.) */
+ *   rnn   H = f(.)
+ *
+ * qlstm is lstm on bytes. x of a batch item, all its steps together, and h of a batch item before every step are quantised dynamically
+ * (kernels/quant_dynamic.h). Sums of products with the integer weights are exact, modulo 2^32. Preactivation:
+ *   t = fma(f32(sum over x), x_scale * w_scale[o], Wb + Rb); fma(f32(sum over h), h_scale * r_scale[o], t) */
 #ifndef RLX_KERNELS_PARAMS_RNN_H
 #define RLX_KERNELS_PARAMS_RNN_H
 
@@ -51,5 +55,36 @@ typedef struct rlx_rnn_fast_params {
     int64_t rows;
     int64_t xw_step, xw_batch; /* strides of XW in elements */
 } rlx_rnn_fast_params_t;
+
+/* qlstm_plain: in X, W i16, R i16, B?, sequence_lens?, initial_h?, initial_c?, P?, W scale [directions][4 * hidden], R scale likewise; out Y?,
+ * Y_h?, Y_c?. W and R less their zero points; everything else f32. One tile is one direction of one batch item.
+ * Scratch: RLX_QLSTM_PLAIN_SCRATCH * hidden + input bytes. */
+#define RLX_QLSTM_PLAIN_SCRATCH (11 * 4 + 1)
+typedef struct rlx_qlstm_plain_params {
+    rlx_rnn_cell_t cell;
+} rlx_qlstm_plain_params_t;
+
+/* What turns sums into preactivations, for one gate of sixteen hidden units. */
+typedef struct rlx_qlstm_numbers {
+    int32_t w_sum[16], r_sum[16]; /* of all weights of an output */
+    float w_scale[16], r_scale[16];
+    float bias[16];               /* Wb + Rb */
+} rlx_qlstm_numbers_t;
+
+/* qlstm, and qlstm_vnni, its form for machines with VNNI. Outputs of a direction are ordered [ceil(hidden / 16)][gate][16]; weights past
+ * hidden are zero. In: sums of the bytes of X with W, i32 [rows of X][directions][outputs]; scale f32 and zero point u8 of each batch item's x;
+ * packed R for VNNI, its further chunks or absent, packed R for others, their further chunks or absent, numbers [directions][outputs / 16]
+ * (rlx_qlstm_numbers_t), sequence_lens?, initial_h?, initial_c?, P?; out Y?, Y_h?, Y_c?.
+ * Packed R: ir/pack_quant.h with outputs of all directions and one cell, but the chunks of the four gates of sixteen hidden units alternate.
+ * One tile is one direction of up to RLX_QLSTM_ROWS batch items. Scratch: RLX_QLSTM_ROWS * RLX_QLSTM_SCRATCH * (hidden rounded up to 16)
+ * bytes and 8 bytes per further half chunk of a direction. */
+#define RLX_QLSTM_ROWS 4
+#define RLX_QLSTM_SCRATCH (7 * 4 + 1)
+typedef struct rlx_qlstm_params {
+    rlx_rnn_cell_t cell;
+    int64_t sums_step, sums_batch; /* strides in elements */
+    int64_t pairs;                 /* the packing for others allows sums of two quads in i16 */
+} rlx_qlstm_params_t;
+typedef rlx_qlstm_params_t rlx_qlstm_vnni_params_t;
 
 #endif

@@ -112,4 +112,7 @@ rlx_onnx_convert_fn_t rlx_convert_upsample;
 rlx_onnx_convert_fn_t rlx_convert_variadic;
 rlx_onnx_convert_fn_t rlx_convert_window;
 
+/* A recurrent operator with the node's attributes, as `kind`: lstm, qlstm, gru or rnn. ir/onnx/convert_rnn.c */
+void rlx_convert_rnn_as(rlx_onnx_call_t *call, rlx_op_kind_t kind, int n_in, rlx_value_t **in);
+
 #endif

@@ -201,17 +201,77 @@ static rlx_value_t *weight_of(rlx_onnx_call_t *call, rlx_value_t *w, rlx_value_t
     return rlx_call_transpose(call, rlx_call_op2(call, RLX_OP_mul, w, numbers[0]), perm, 3);
 }
 
-/* X, W, R, B?, lengths?, h?, c?, P?, W scale, W point, R scale, R point. Computed in f32 with the weights' values: nearer to the weights'
- * meaning than quantising activations at every step, which is a rounding of its own. */
+static int byte_of(const rlx_value_t *value, int64_t i)
+{
+    return value->dtype == RLX_I8 ? ((const int8_t *)value->data)[i] : ((const uint8_t *)value->data)[i];
+}
+
+/* Constant bytes [directions, rows, columns] less their zero points as i16 [directions, columns, rows]; NULL where they or the zero points are
+ * not constants of one per direction or output. */
+static rlx_value_t *weight_integers(rlx_onnx_call_t *call, const rlx_value_t *w, const rlx_value_t *point)
+{
+    int64_t dims[RLX_RANK_MAX], rows, columns, points = 0;
+    rlx_graph_t *graph = call->graph;
+    int16_t *data;
+
+    if (w->rank != 3 || w->data == NULL || (w->dtype != RLX_I8 && w->dtype != RLX_U8) || !rlx_value_dims_const(graph, w, dims))
+        return NULL;
+    if (point != NULL && (point->data == NULL || point->dtype != w->dtype ||
+                          !rlx_expr_is_const(graph->exprs, rlx_value_count(graph, point), &points) ||
+                          (points != dims[0] && points != dims[0] * dims[2])))
+        return NULL;
+    rows = dims[1];
+    columns = dims[2];
+    data = rlx_graph_alloc(graph, (size_t)(dims[0] * rows * columns) * sizeof *data + 64);
+    for (int64_t d = 0; d < dims[0]; d++)
+        for (int64_t c = 0; c < columns; c++) {
+            int zero = point == NULL ? 0 : byte_of(point, points == dims[0] ? d : d * columns + c);
+
+            for (int64_t k = 0; k < rows; k++)
+                data[(d * columns + c) * rows + k] = (int16_t)(byte_of(w, (d * rows + k) * columns + c) - zero);
+        }
+    dims[1] = columns;
+    dims[2] = rows;
+    return rlx_graph_const(graph, w->name, RLX_I16, 3, dims, data, true);
+}
+
+/* Constant scales, one per direction or output, as f32 [directions, columns]; NULL for others. */
+static rlx_value_t *weight_scales(rlx_onnx_call_t *call, const rlx_value_t *scale, const rlx_value_t *w)
+{
+    int64_t dims[RLX_RANK_MAX], count, whole;
+    rlx_graph_t *graph = call->graph;
+    float *data;
+
+    if (w == NULL || scale->data == NULL || scale->dtype != RLX_F32 || !rlx_value_dims_const(graph, w, dims) ||
+        !rlx_expr_is_const(graph->exprs, rlx_value_count(graph, scale), &count))
+        return NULL;
+    whole = dims[0] * dims[1];
+    if (count != dims[0] && count != whole)
+        return NULL;
+    data = rlx_graph_alloc(graph, (size_t)whole * sizeof *data + 64);
+    for (int64_t i = 0; i < whole; i++)
+        data[i] = ((const float *)scale->data)[count == whole ? i : i / dims[1]];
+    return rlx_graph_const(graph, scale->name, RLX_F32, 2, dims, data, true);
+}
+
+/* X, W, R, B?, lengths?, h?, c?, P?, W scale, W point, R scale, R point. Constant weights make a qlstm; others are dequantised for an lstm. */
 void rlx_convert_dynamic_quantize_lstm(rlx_onnx_call_t *call)
 {
-    rlx_value_t *in[8];
+    rlx_value_t *in[10];
 
     if (!need(call, 0x507))
         return;
     for (int i = 0; i < 8; i++)
         in[i] = rlx_call_in(call, i);
-    in[1] = weight_of(call, in[1], call->in[8], rlx_call_in(call, 9));
-    in[2] = weight_of(call, in[2], call->in[10], rlx_call_in(call, 11));
+    in[1] = weight_integers(call, call->in[1], rlx_call_in(call, 9));
+    in[2] = weight_integers(call, call->in[2], rlx_call_in(call, 11));
+    in[8] = weight_scales(call, call->in[8], in[1]);
+    in[9] = weight_scales(call, call->in[10], in[2]);
+    if (in[8] != NULL && in[9] != NULL && call->in[0]->dtype == RLX_F32) {
+        rlx_convert_rnn_as(call, RLX_OP_qlstm, 10, in);
+        return;
+    }
+    in[1] = weight_of(call, call->in[1], call->in[8], rlx_call_in(call, 9));
+    in[2] = weight_of(call, call->in[2], call->in[10], rlx_call_in(call, 11));
     convert_with(call, in, 8);
 }

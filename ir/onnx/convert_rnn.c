@@ -22,9 +22,8 @@ static const char *activations_join(rlx_onnx_call_t *call)
     return text;
 }
 
-static int64_t hidden_read(rlx_onnx_call_t *call)
+static int64_t hidden_read(rlx_onnx_call_t *call, const rlx_value_t *r)
 {
-    const rlx_value_t *r = call->in[2];
     int64_t hidden = 0;
 
     if (rlx_call_has(call, "hidden_size"))
@@ -44,16 +43,16 @@ static void parameters_set(rlx_onnx_call_t *call, rlx_op_t *op)
     rlx_call_set_floats(call, op, "beta", list, n);
 }
 
-void rlx_convert_rnn(rlx_onnx_call_t *call)
+void rlx_convert_rnn_as(rlx_onnx_call_t *call, rlx_op_kind_t kind, int n_in, rlx_value_t **in)
 {
     const char *direction = rlx_call_string(call, "direction", "forward");
-    bool lstm = call->row->op == RLX_OP_lstm;
-    int64_t hidden = hidden_read(call);
+    bool lstm = kind == RLX_OP_lstm || kind == RLX_OP_qlstm;
+    int64_t hidden = hidden_read(call, in[2]);
     rlx_op_t *op;
 
     if (strcmp(direction, "forward") != 0 && strcmp(direction, "reverse") != 0 && strcmp(direction, "bidirectional") != 0)
         rlx_call_fail(call, RLX_E_ONNX_NODE, "direction is '%s'; it is forward, reverse or bidirectional", direction);
-    op = rlx_call_begin_results(call, call->row->op, call->n_in, call->in, lstm ? 3 : 2);
+    op = rlx_call_begin_results(call, kind, n_in, in, lstm ? 3 : 2);
     rlx_call_set_string(call, op, "direction", direction);
     rlx_call_set_int(call, op, "hidden_size", hidden);
     rlx_call_set_string(call, op, "activations", activations_join(call));
@@ -62,7 +61,9 @@ void rlx_convert_rnn(rlx_onnx_call_t *call)
     rlx_call_set_int(call, op, "layout", rlx_call_int(call, "layout", 0));
     if (lstm)
         rlx_call_set_int(call, op, "input_forget", rlx_call_int(call, "input_forget", 0));
-    if (call->row->op == RLX_OP_gru)
+    if (kind == RLX_OP_gru)
         rlx_call_set_int(call, op, "linear_before_reset", rlx_call_int(call, "linear_before_reset", 0));
     rlx_call_end_results(call, op);
 }
+
+void rlx_convert_rnn(rlx_onnx_call_t *call) { rlx_convert_rnn_as(call, call->row->op, call->n_in, call->in); }

@@ -163,7 +163,7 @@ static bool required_check(rlx_text_call_t *call, const rlx_op_t *op)
         const char *name = rlx_graph_printf(call->builder->graph, "%.*s", (int)length, at);
         bool list = strncmp(at + length + 1, "is", 2) == 0 || strncmp(at + length + 1, "fs", 2) == 0;
         bool optional = list || memchr(at, '=', whole) != NULL || strncmp(at + length + 1, "tensor", 6) == 0 || op->kind == RLX_OP_lstm ||
-                        op->kind == RLX_OP_gru || op->kind == RLX_OP_rnn || op->kind == RLX_OP_remote_call;
+                        op->kind == RLX_OP_qlstm || op->kind == RLX_OP_gru || op->kind == RLX_OP_rnn || op->kind == RLX_OP_remote_call;
 
         if (!optional && rlx_op_attr(op, name) == NULL) {
             rlx_finding_expected(rlx_report(call->builder->findings, RLX_E_ARG_MISSING, call->statement->callee_span, "%s lacks '%s'",

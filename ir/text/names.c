@@ -80,6 +80,7 @@ static const struct {
     {RLX_OP_roi_align, "input rois batch_indices"},
     {RLX_OP_max_roi_pool, "input rois"},
     {RLX_OP_lstm, "input weight recurrence bias sequence_lens initial_h initial_c peephole"},
+    {RLX_OP_qlstm, "input weight recurrence bias sequence_lens initial_h initial_c peephole weight_scale recurrence_scale"},
     {RLX_OP_gru, "input weight recurrence bias sequence_lens initial_h"},
     {RLX_OP_rnn, "input weight recurrence bias sequence_lens initial_h"},
     {RLX_OP_quantize, "input scale point"},

@@ -80,6 +80,19 @@ def transformer(path):
     return g.save(path, ["batch", 7, 40]), (3, 7, 40)
 
 
+def recurrent(path, direction):
+    """An LSTM of two directions and one of the other kind on top of it."""
+    g, directions = Graph(5), 2 if direction == "bidirectional" else 1
+
+    def lstm(x, size, hidden):
+        w, r = (g.normal(directions, 4 * hidden, width, scale=0.2) for width in (size, hidden))
+        y = g.op("LSTM", x, w, r, g.normal(directions, 8 * hidden), hidden_size=hidden, direction=direction)
+        return g.op("Reshape", g.op("Transpose", y, perm=[0, 2, 1, 3]), g.const(numpy.array([0, 0, -1], numpy.int64)))
+
+    lstm(lstm("x", 21, 40), 40 * directions, 19)
+    return g.save(path, [9, 1, 21]), (9, 1, 21)
+
+
 class Samples(CalibrationDataReader):
     def __init__(self, shape):
         self.left, self.shape, self.random = 3, shape, numpy.random.default_rng(1)
@@ -107,7 +120,8 @@ def linear(kind, n, out=TensorProto.UINT8, **attributes):
 def gemm_forms(kind):
     def make(path):
         g = Graph()
-        b, scale = g.const(g.random.integers(-128, 128, (40, 35)).astype(numpy.int8)), g.const((g.random.random(35) * 0.01 + 0.001).astype(numpy.float32))
+        b = g.const(g.random.integers(-128, 128, (40, 35)).astype(numpy.int8))
+        scale = g.const((g.random.random(35) * 0.01 + 0.001).astype(numpy.float32))
         zero = g.const(numpy.zeros(35, numpy.int8))
         if kind == "DynamicQuantizeMatMul":
             g.op(kind, "x", b, scale, zero, g.normal(35), domain="com.microsoft")
@@ -198,6 +212,13 @@ def main():
                 path = folder / "dynamic.onnx"
                 quantize_dynamic(source, path, weight_type=weight, per_channel=per_channel)
                 check(tool, f"dynamic {weight}{' per channel' if per_channel else ''}", path, shape, 1e-2, {"matmul"})
+        for direction in ("forward", "reverse", "bidirectional"):
+            source, shape = recurrent(folder / "recurrent.onnx", direction)
+            for weight in (QuantType.QInt8, QuantType.QUInt8):
+                for per_channel in (False, True):
+                    path = folder / "dynamic.onnx"
+                    quantize_dynamic(source, path, weight_type=weight, per_channel=per_channel)
+                    check(tool, f"dynamic LSTM {direction} {weight}{' per channel' if per_channel else ''}", path, shape, 1e-2, {"lstm", "matmul"})
         for kind, n, more in (("QLinearAdd", 2, {}), ("QLinearMul", 2, {}), ("QLinearSigmoid", 1, {}), ("QLinearLeakyRelu", 1, {"alpha": 0.2}),
                               ("QLinearGlobalAveragePool", 1, {}), ("QLinearConcat", 2, {"axis": 1}),
                               ("QLinearAveragePool", 1, {"kernel_shape": [3, 2], "strides": [2, 1]})):

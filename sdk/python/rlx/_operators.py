@@ -141,6 +141,7 @@ OPERATORS = {
     'custom_op': (0, 64, '', 'function:s', 'user code; the first result is like the first operand unless its type is given'),
     'remote_call': (0, 64, '', 'target:s function:s inputs:s', 'a function of another cluster; inputs: their names, separated by commas'),
     'lstm': (3, 8, 'input weight recurrence bias sequence_lens initial_h initial_c peephole', 'direction:s=forward hidden_size:i activations:s clip:f=0 input_forget:i=0 layout:i=0 alpha:fs beta:fs', 'chain'),
+    'qlstm': (3, 10, 'input weight recurrence bias sequence_lens initial_h initial_c peephole weight_scale recurrence_scale', 'direction:s=forward hidden_size:i activations:s clip:f=0 input_forget:i=0 layout:i=0 alpha:fs beta:fs', 'lstm on bytes: x, w i16, r i16, b?, sequence_lens?, initial_h?, initial_c?, p?, w_scale, r_scale; quantised dynamically, see below'),
     'gru': (3, 6, 'input weight recurrence bias sequence_lens initial_h', 'direction:s=forward hidden_size:i activations:s clip:f=0 linear_before_reset:i=0 layout:i=0 alpha:fs beta:fs', 'chain'),
     'rnn': (3, 6, 'input weight recurrence bias sequence_lens initial_h', 'direction:s=forward hidden_size:i activations:s clip:f=0 layout:i=0 alpha:fs beta:fs', 'chain'),
     'resize': (1, 4, 'input roi scales sizes', 'mode:s=nearest coord:s=half_pixel nearest_mode:s=round_prefer_floor cubic_coeff_a:f=-0.75 exclude_outside:i=0 extrapolation_value:f=0 antialias:i=0 policy:s=stretch axes:is', 'x, roi?, scales?, sizes?'),
