@@ -137,8 +137,7 @@ static rlx_status_t key_make(const rlx_compile_job_t *job, char out_hex[2 * RLX_
     return RLX_OK;
 }
 
-/* The folder of bundles in the cache. Owned by the caller. */
-static rlx_status_t cache_folder(char **out_folder, rlx_diag_t *diag)
+rlx_status_t rlx_cli_cache_folder(const char *name, char **out_folder, rlx_diag_t *diag)
 {
     const char *own = getenv("RLX_CACHE_DIR"); /* main.c fills it in */
 
@@ -146,34 +145,37 @@ static rlx_status_t cache_folder(char **out_folder, rlx_diag_t *diag)
         rlx_fail(diag, RLX_E_FILE_WRITE, "there is no folder for compiled models: neither RLX_CACHE_DIR nor HOME is set");
         return rlx_diag_hint(diag, "Set RLX_CACHE_DIR, or compile the model with `rlx compile` and name the bundle.");
     }
-    if (asprintf(out_folder, "%s/bundles", own) < 0)
+    if (asprintf(out_folder, "%s/%s", own, name) < 0)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
     return rlx_cli_folder_make(*out_folder, diag);
 }
 
-static int entry_filter(const struct dirent *entry)
+static bool ends(const char *name, const char *ending)
 {
-    size_t n = strlen(entry->d_name);
+    size_t n = strlen(name), k = strlen(ending);
 
-    return n > 5 && strcmp(entry->d_name + n - 5, ".rlxb") == 0;
+    return n > k && strcmp(name + n - k, ending) == 0;
 }
 
 /* Removes the oldest entry. False: nothing could be removed. `out_bytes`: what all took before. */
-static bool oldest_remove(const char *folder, int *out_entries, uint64_t *out_bytes, bool remove)
+static bool oldest_remove(const char *folder, const char *ending, int *out_entries, uint64_t *out_bytes, bool remove)
 {
     struct dirent **names;
-    int n = scandir(folder, &names, entry_filter, NULL);
+    int n = scandir(folder, &names, NULL, NULL);
     struct timespec oldest_time = {0};
     char path[4096], oldest[4096] = "";
     struct stat info;
 
-    *out_entries = n > 0 ? n : 0;
+    *out_entries = 0;
     *out_bytes = 0;
     for (int i = 0; i < n; i++) {
+        bool listed = ends(names[i]->d_name, ending);
+
         snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name);
         free(names[i]);
-        if (stat(path, &info) != 0)
+        if (!listed || stat(path, &info) != 0)
             continue;
+        ++*out_entries;
         *out_bytes += (uint64_t)info.st_size;
         if (oldest[0] == '\0' || info.st_mtim.tv_sec < oldest_time.tv_sec) {
             strcpy(oldest, path);
@@ -185,16 +187,17 @@ static bool oldest_remove(const char *folder, int *out_entries, uint64_t *out_by
     return remove && oldest[0] != '\0' && unlink(oldest) == 0;
 }
 
-/* What cannot be removed stays. */
-static void cache_trim(const char *folder)
+void rlx_cli_cache_trim(const char *folder, const char *ending, int entries_max, uint64_t bytes_max)
 {
     uint64_t bytes;
     int n;
 
     do
-        (void)oldest_remove(folder, &n, &bytes, false);
-    while ((n > ENTRIES_MAX || bytes > BYTES_MAX) && oldest_remove(folder, &n, &bytes, true));
+        (void)oldest_remove(folder, ending, &n, &bytes, false);
+    while ((n > entries_max || bytes > bytes_max) && oldest_remove(folder, ending, &n, &bytes, true));
 }
+
+static void cache_trim(const char *folder) { rlx_cli_cache_trim(folder, ".rlxb", ENTRIES_MAX, BYTES_MAX); }
 
 static bool entry_good(const char *path)
 {
@@ -217,7 +220,7 @@ static rlx_status_t entry_find(const rlx_compile_job_t *job, char **out_folder, 
     RLX_TRY(key_make(job, hex, diag));
     if (text_is_wrong(diag))
         return rlx_diag_list_close(diag->list, diag);
-    RLX_TRY(cache_folder(&folder, diag));
+    RLX_TRY(rlx_cli_cache_folder("bundles", &folder, diag));
     *out_cached = hex[0] != '\0';
     if (asprintf(out_path, "%s/%s%ld.rlxb", folder, *out_cached ? hex : "uncached-", *out_cached ? 0L : (long)getpid()) < 0) {
         free(folder);

@@ -63,6 +63,11 @@ rlx_status_t rlx_cli_parent_make(const char *path, rlx_diag_t *diag);
  * The key is the content: the model's bytes, those of its external data and of its file of signatures, the options, and the bytes of this very program. Nothing that can
  * change without changing the key decides what is used, so an entry is never stale; a damaged one is compiled again. */
 
+/* RLX_CACHE_DIR/`name`, made. Owned by the caller. */
+rlx_status_t rlx_cli_cache_folder(const char *name, char **out_folder, rlx_diag_t *diag);
+/* Removes the oldest files of `folder` with this ending until no more than that are left. What cannot be removed stays. */
+void rlx_cli_cache_trim(const char *folder, const char *ending, int entries_max, uint64_t bytes_max);
+
 /* The entry itself, for those who only read it. The path is owned by the caller. */
 rlx_status_t rlx_compile_cached(const rlx_compile_job_t *job, char **out_path, rlx_diag_t *diag);
 /* A copy of the entry at `path`, making its folder. Compiles without the cache where there is no folder for it, or no room. */

@@ -11,6 +11,8 @@
 #include "cli/cli.h"
 
 #define REPORT_MAX ((size_t)1 << 20)
+#define OBJECTS_MAX 8192
+#define OBJECTS_BYTES_MAX ((uint64_t)256 << 20)
 
 static const char *const absent[] = {"cuda", "rocm", "opencl", "vulkan", "metal", "fpga"};
 
@@ -207,7 +209,8 @@ static rlx_status_t targets_make(const rlx_cli_targets_t *targets, const rlx_com
                                  rlx_text_t *report, rlx_diag_t *diag)
 {
     char stem[64], compiler[64];
-    rlx_target_job_t made = {.stem = stem, .compiler = compiler, .freestanding = targets->freestanding, .stable = targets->stable, .report = ""};
+    rlx_target_job_t made = {.stem = stem, .compiler = compiler, .freestanding = targets->freestanding, .stable = targets->stable, .objects = targets->objects,
+                             .report = ""};
     program_t program;
     rlx_status_t status;
 
@@ -234,7 +237,8 @@ static rlx_status_t targets_make(const rlx_cli_targets_t *targets, const rlx_com
 /* Freestanding C, whose program may be another than that of all other targets. */
 static rlx_status_t freestanding_make(const rlx_cli_targets_t *targets, const rlx_compile_job_t *job, const char *folder, rlx_diag_t *diag)
 {
-    rlx_cli_targets_t alone = {.all = targets->all, .others = {&rlx_target_c}, .n_others = 1, .freestanding = true};
+    rlx_cli_targets_t alone = {.all = targets->all, .others = {&rlx_target_c}, .n_others = 1, .freestanding = true,
+                               .objects = targets->objects};
     rlx_constraint_t constraint = freestanding;
     rlx_compile_job_t constrained = *job;
     rlx_text_t report;
@@ -248,8 +252,8 @@ static rlx_status_t freestanding_make(const rlx_cli_targets_t *targets, const rl
     return status;
 }
 
-rlx_status_t rlx_cli_targets_make(const rlx_cli_targets_t *targets, const rlx_compile_job_t *job, const char *bundle, const char *folder,
-                                  rlx_diag_t *diag)
+static rlx_status_t all_make(const rlx_cli_targets_t *targets, const rlx_compile_job_t *job, const char *bundle, const char *folder,
+                             rlx_diag_t *diag)
 {
     rlx_cli_targets_t rest = *targets;
     rlx_text_t report;
@@ -266,4 +270,20 @@ rlx_status_t rlx_cli_targets_make(const rlx_cli_targets_t *targets, const rlx_co
         return RLX_OK;
     rlx_text_init(&report, 0);
     return targets_make(&rest, job, bundle, folder, &report, diag);
+}
+
+rlx_status_t rlx_cli_targets_make(const rlx_cli_targets_t *targets, const rlx_compile_job_t *job, const char *bundle, const char *folder,
+                                  rlx_diag_t *diag)
+{
+    rlx_cli_targets_t cached = *targets;
+    char *objects = NULL;
+    rlx_status_t status;
+
+    if (!targets->uncached && targets->n_others > 0 && rlx_cli_cache_folder("objects", &objects, NULL) == RLX_OK)
+        cached.objects = objects;
+    status = all_make(&cached, job, bundle, folder, diag);
+    if (cached.objects != NULL)
+        rlx_cli_cache_trim(objects, ".o", OBJECTS_MAX, OBJECTS_BYTES_MAX);
+    free(objects);
+    return status;
 }

@@ -13,6 +13,8 @@ typedef struct rlx_cli_targets {
     const rlx_target_t *others[RLX_CLI_TARGETS_MAX];
     int n_others;
     bool freestanding, stable;
+    bool uncached;         /* --no-cache: compiled kernels are neither taken from the cache nor kept in it */
+    const char *objects;   /* where they are kept; NULL: nowhere. rlx_cli_targets_make sets it */
 } rlx_cli_targets_t;
 
 /* "c,llvm,x86_64" or "all". NULL: x86_64. */

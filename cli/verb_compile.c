@@ -57,6 +57,7 @@ static rlx_status_t targets_check(compile_request_t *request, rlx_diag_t *diag)
         return rlx_fail(diag, RLX_E_USAGE, "compile: --freestanding is a form of target c: --target c --freestanding");
     request->targets.freestanding = request->freestanding;
     request->targets.stable = request->stable;
+    request->targets.uncached = request->uncached;
     if (request->keep && !request->targets.bundle)
         return rlx_fail(diag, RLX_E_USAGE, "compile: --keep is for x86_64, which --target does not name");
     if (request->keep)
@@ -287,7 +288,7 @@ const rlx_verb_t rlx_verb_compile = {
             "  --max SYMBOL=N,...  declares the largest value of a symbol: --max batch=8,width=2048; larger requests are refused\n"
             "  --key NAME.key      signs the bundle (docs/SIGNING.md)\n"
             "  --custom NAME=FILE  the code of a custom_op: FILE.c, or Fortran (FILE.f90) with bind(C); may be repeated (docs/CUSTOM.md)\n"
-            "  --no-cache          compiles even if the same was compiled before, and keeps nothing\n"
+            "  --no-cache          compiles even if the same was compiled before, kernels of targets too, and keeps nothing\n"
             "  --tune              measures on this machine which way of cutting each op's work is fastest, and keeps choices and costs in\n"
             "                      the bundle; never changes a bit of the results\n"
             "  --tune-budget S     about how long that may take (default 60 s)\n"

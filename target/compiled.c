@@ -26,7 +26,9 @@ rlx_status_t rlx_compiled_c_begin(const rlx_target_job_t *job, rlx_compiled_c_t 
     }
     snprintf(compiled.work, sizeof compiled.work, "%s/.work", job->folder);
     rlx_tool_folder_remove(compiled.work);
-    status = rlx_folder_c_make(job, &compiled.frozen, compiled.set, diag);
+    status = rlx_object_cache_open(job->objects, CLANG, &compiled.cache, diag);
+    if (status == RLX_OK)
+        status = rlx_folder_c_make(job, &compiled.frozen, compiled.set, diag);
     if (status == RLX_OK && !job->freestanding)
         status = rlx_source_template_add(compiled.set, "string.h", "libc/string.h", none, diag);
     if (status == RLX_OK)
@@ -71,28 +73,67 @@ static bool is_source(const char *path, const char *without, const char *more)
     return n > 2 && path[n - 2] == '.' && (path[n - 1] == 'c' || path[n - 1] == 'S');
 }
 
-rlx_status_t rlx_compiled_c_clang(const rlx_compiled_c_t *compiled, const char *flags, const char *without, const char *more, rlx_diag_t *diag)
+/* gemm.o of kernels/gemm.c: all objects lie side by side. */
+static void object_name(const char *source, const char *ending, char out_name[96])
 {
+    const char *slash = strrchr(source, '/'), *name = slash != NULL ? slash + 1 : source;
+
+    snprintf(out_name, 96, "%.*s%s", (int)strlen(name) - 2, name, ending);
+}
+
+static bool is_kernel(const char *path) { return strncmp(path, "kernels/", 8) == 0; }
+
+static bool object_take(const rlx_compiled_c_t *compiled, const char *source, const char *flags, const char *ending)
+{
+    char name[96], path[4200];
+
+    object_name(source, ending, name);
+    snprintf(path, sizeof path, "%s/%s", compiled->work, name);
+    return is_kernel(source) && rlx_object_cache_take(&compiled->cache, source, flags, path);
+}
+
+static void object_put(const rlx_compiled_c_t *compiled, const char *source, const char *flags, const char *ending)
+{
+    char name[96], path[4200];
+
+    object_name(source, ending, name);
+    snprintf(path, sizeof path, "%s/%s", compiled->work, name);
+    if (is_kernel(source))
+        rlx_object_cache_put(&compiled->cache, source, flags, path);
+}
+
+rlx_status_t rlx_compiled_c_clang(const rlx_compiled_c_t *compiled, const char *flags, const char *ending, const char *without, const char *more,
+                                  rlx_diag_t *diag)
+{
+    const rlx_file_set_t *set = compiled->set;
+    bool made[RLX_FILE_SET_MAX] = {0};
+    char all[sizeof FLAGS + 512];
     rlx_tool_t tool = {0};
 
+    snprintf(all, sizeof all, "%s %s%s -c", FLAGS, flags, strcmp(ending, ".bc") == 0 ? " -emit-llvm" : "");
     rlx_tool_word(&tool, CLANG);
-    rlx_tool_words(&tool, FLAGS);
-    rlx_tool_words(&tool, flags);
-    rlx_tool_word(&tool, "-c");
-    for (int i = 0; i < compiled->set->count; i++)
-        if (is_source(compiled->set->entries[i].path, without, more))
-            rlx_tool_word(&tool, "%s", compiled->set->entries[i].path);
-    return rlx_tool_run(&tool, compiled->work, diag);
+    rlx_tool_words(&tool, all);
+    for (int i = 0; i < set->count; i++) {
+        made[i] = is_source(set->entries[i].path, without, more) && !object_take(compiled, set->entries[i].path, all, ending);
+        if (made[i])
+            rlx_tool_word(&tool, "%s", set->entries[i].path);
+    }
+    RLX_TRY(rlx_tool_run(&tool, compiled->work, diag));
+    for (int i = 0; i < set->count; i++)
+        if (made[i])
+            object_put(compiled, set->entries[i].path, all, ending);
+    return RLX_OK;
 }
 
 void rlx_compiled_c_objects(const rlx_compiled_c_t *compiled, const char *without, const char *more, const char *ending, rlx_tool_t *tool)
 {
-    for (int i = 0; i < compiled->set->count; i++) {
-        const char *path = compiled->set->entries[i].path, *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    char name[96];
 
-        if (is_source(path, without, more))
-            rlx_tool_word(tool, "%.*s%s", (int)strlen(name) - 2, name, ending);
-    }
+    for (int i = 0; i < compiled->set->count; i++)
+        if (is_source(compiled->set->entries[i].path, without, more)) {
+            object_name(compiled->set->entries[i].path, ending, name);
+            rlx_tool_word(tool, "%s", name);
+        }
 }
 
 rlx_status_t rlx_compiled_c_take(const rlx_compiled_c_t *compiled, const char *name, const char *as, rlx_diag_t *diag)

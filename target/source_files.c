@@ -82,6 +82,26 @@ rlx_status_t rlx_source_add(rlx_file_set_t *set, const char *path, rlx_diag_t *d
     return row_add(set, row, diag);
 }
 
+static void row_read(const source_row_t *row, const char *all, rlx_text_t *out)
+{
+    rlx_text_printf(out, "%s %u\n", row->path, row->bytes);
+    rlx_text_add(out, all + row->offset, row->bytes);
+}
+
+bool rlx_source_read(const char *path, rlx_text_t *out)
+{
+    const source_row_t *row = row_find(path);
+    const char *all = sources_open(NULL);
+
+    RLX_ASSERT(row != NULL);
+    if (all == NULL)
+        return false;
+    row_read(row, all, out);
+    for (uint32_t i = 0; i < row->n_needs; i++)
+        row_read(&source_rows[source_needs[row->first_need + i]], all, out);
+    return !out->full;
+}
+
 rlx_status_t rlx_source_kernel_add(rlx_file_set_t *set, uint32_t kernel, rlx_diag_t *diag)
 {
     for (size_t i = 0; i < COUNT(source_kernels); i++)

@@ -9,6 +9,9 @@ rlx_status_t rlx_source_kernel_add(rlx_file_set_t *set, uint32_t kernel, rlx_dia
 /* The same for one file of the archive ("kernels/abi.h"). */
 rlx_status_t rlx_source_add(rlx_file_set_t *set, const char *path, rlx_diag_t *diag);
 
+/* Appends to `out` all that decides what a file of the archive compiles to: paths, lengths and bytes of it and of what it needs. False: no memory. */
+bool rlx_source_read(const char *path, rlx_text_t *out);
+
 /* One replacement in a template: @KEY@ by the text. */
 typedef struct rlx_template_word {
     const char *key, *text;

@@ -2,7 +2,7 @@
 #include "target/compiled.h"
 
 #define WITHOUT "fma.c,weights.S"
-#define CLANG_FLAGS "--target=x86_64-pc-linux-gnu -march=x86-64-v3 -fPIC -emit-llvm"
+#define CLANG_FLAGS "--target=x86_64-pc-linux-gnu -march=x86-64-v3 -fPIC"
 
 static rlx_status_t module_link(const rlx_compiled_c_t *compiled, rlx_diag_t *diag)
 {
@@ -34,7 +34,7 @@ static rlx_status_t files_make(const rlx_target_job_t *job, bool library, const 
     rlx_status_t status;
 
     RLX_TRY(rlx_compiled_c_begin(job, &compiled, diag));
-    status = rlx_compiled_c_clang(&compiled, CLANG_FLAGS, WITHOUT, "", diag);
+    status = rlx_compiled_c_clang(&compiled, CLANG_FLAGS, ".bc", WITHOUT, "", diag);
     if (status == RLX_OK)
         status = module_link(&compiled, diag);
     if (status == RLX_OK && library)

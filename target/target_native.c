@@ -24,7 +24,7 @@ static rlx_status_t native_make(const rlx_target_job_t *job, const char *flags, 
 
     hosted.freestanding = false;
     RLX_TRY(rlx_compiled_c_begin(&hosted, &compiled, diag));
-    status = rlx_compiled_c_clang(&compiled, flags, "fma.c", "", diag);
+    status = rlx_compiled_c_clang(&compiled, flags, ".o", "fma.c", "", diag);
     if (status == RLX_OK)
         status = libraries_link(&compiled, emulation, diag);
     for (size_t i = 0; i < sizeof taken / sizeof *taken && status == RLX_OK; i++)

@@ -11,8 +11,8 @@
 
 #define STACK_BYTES (1 << 20)
 #define MEMORY_MAX ((int64_t)4 << 30)
-#define WITHOUT "fma.c,weights.S"
-#define MORE "wasm.c,weights_embed.c"
+#define WITHOUT "fma.c"
+#define MORE "wasm.c"
 
 /* Offsets of tensors in one block, each at a multiple of 64. */
 static int64_t ports_place(const rlx_frozen_t *frozen, const uint32_t *ids, uint64_t count, int64_t at, rlx_text_t *out)
@@ -69,7 +69,7 @@ static rlx_status_t module_make(const rlx_compiled_c_t *compiled, const char *fl
     char all[256];
 
     snprintf(all, sizeof all, "--target=wasm32 -mbulk-memory -mnontrapping-fptoint %s -include stable.h", flags);
-    RLX_TRY(rlx_compiled_c_clang(compiled, all, WITHOUT, MORE, diag));
+    RLX_TRY(rlx_compiled_c_clang(compiled, all, ".o", WITHOUT, MORE, diag));
     rlx_tool_words(&link, "wasm-ld-19 --no-entry --gc-sections --strip-all --no-growable-memory -z");
     rlx_tool_word(&link, "stack-size=%d", STACK_BYTES);
     rlx_tool_word(&link, "-o");

@@ -5,6 +5,7 @@
 #include "base/diag.h"
 
 #define RLX_TOOL_WORDS_MAX 512
+#define RLX_TOOL_SAID_MAX 600
 
 /* Words of a command line; borrowed texts, or copies made by rlx_tool_word. */
 typedef struct rlx_tool {
@@ -18,6 +19,8 @@ void rlx_tool_word(rlx_tool_t *tool, const char *format, ...) __attribute__((for
 void rlx_tool_words(rlx_tool_t *tool, const char *words);
 /* Runs it in `folder` and waits. Any thread. Gives the words back in any case. */
 rlx_status_t rlx_tool_run(rlx_tool_t *tool, const char *folder, rlx_diag_t *diag);
+/* The same; the first RLX_TOOL_SAID_MAX bytes that it printed, on either stream, are the result. */
+rlx_status_t rlx_tool_read(rlx_tool_t *tool, const char *folder, char out_said[RLX_TOOL_SAID_MAX + 1], rlx_diag_t *diag);
 /* Removes a folder of files that this part made, and all below it. */
 void rlx_tool_folder_remove(const char *folder);
 

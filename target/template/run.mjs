@@ -6,12 +6,13 @@ export async function load(bytes) {
   const e = instance.exports;
   return (inputs) => {
     inputs.forEach((view, i) => {
-      if (view.byteLength !== e.rlx_input_bytes(i)) throw new Error(`input ${i} has ${view.byteLength} bytes, not ${e.rlx_input_bytes(i)}`);
-      new Uint8Array(e.memory.buffer, e.rlx_input(i), view.byteLength).set(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
+      const bytes = e.rlx_input_bytes(i) >>> 0; // places and sizes may lie above 2 GiB
+      if (view.byteLength !== bytes) throw new Error(`input ${i} has ${view.byteLength} bytes, not ${bytes}`);
+      new Uint8Array(e.memory.buffer, e.rlx_input(i) >>> 0, view.byteLength).set(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
     });
     const error = e.rlx_run();
     if (error) throw new Error(["", "an index lies outside its axis", "an integer is divided by zero"][error] ?? "a value lies outside its domain");
-    return Array.from({ length: e.rlx_outputs() }, (_, i) => new Uint8Array(e.memory.buffer, e.rlx_output(i), e.rlx_output_bytes(i)).slice());
+    return Array.from({ length: e.rlx_outputs() }, (_, i) => new Uint8Array(e.memory.buffer, e.rlx_output(i) >>> 0, e.rlx_output_bytes(i) >>> 0).slice());
   };
 }
 

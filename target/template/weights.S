@@ -11,6 +11,15 @@ _@NAME@_weights:
     .p2align 12
 @NAME@_weights:
     .incbin "weights.bin"
+#elif defined(__wasm__)
+    .section .rodata.@NAME@_weights,"",@
+    .globl @NAME@_weights
+    .hidden @NAME@_weights
+    .type @NAME@_weights,@object
+    .p2align @ALIGN_POWER@
+@NAME@_weights:
+    .incbin "weights.bin"
+    .size @NAME@_weights, @WEIGHTS_BYTES@
 #else
     .section .rodata.@NAME@_weights,"a"
     .globl @NAME@_weights

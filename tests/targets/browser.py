@@ -1,35 +1,80 @@
-"""A WebAssembly module in headless Chromium: a page with module and inputs in it runs run.mjs and leaves the outputs in its text."""
-import base64
-import re
+"""A WebAssembly module in headless Chromium: a page that fetches run.mjs, the module and the inputs, runs it, and sends the outputs back."""
+import http.server
 import shutil
 import subprocess
+import tempfile
+import threading
 
 import numpy
 
-PAGE = """<!doctype html><pre id="out">waiting</pre><script type="module">
-%s
-const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+PAGE = """<!doctype html><title>module</title><script type="module">
+const send = (path, body) => fetch(path, {method: "POST", body});
+const bytes = async (path) => new Uint8Array(await (await fetch(path)).arrayBuffer());
 try {
-  const run = await load(bytes("%s"));
-  const outputs = run([%s].map(bytes));
-  document.getElementById("out").textContent = "done " + outputs.map((o) => Array.from(o, (b) => b.toString(16).padStart(2, "0")).join("")).join(" ");
-} catch (error) { document.getElementById("out").textContent = "failed " + error; }
+  const {load} = await import("/run.mjs");
+  const run = await load(await bytes("/module"));
+  const inputs = [];
+  for (let i = 0; i < %d; i++) inputs.push(await bytes(`/input/${i}`));
+  const outputs = run(inputs);
+  for (const output of outputs) await send("/output", output.slice());
+  await send("/done", "");
+} catch (error) { await send("/failed", String(error)); }
 </script>"""
+SECONDS = 300
 
 
 def chromium():
     return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
+class Served(http.server.BaseHTTPRequestHandler):
+    """`files`: path -> (type, bytes); what comes back is kept in `outputs`, and `over` is set by the last word."""
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *words):
+        pass
+
+    def answer(self, code, kind, body):
+        self.send_response(code)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        kind, body = self.server.files.get(self.path, ("text/plain", None))
+        self.answer(404 if body is None else 200, kind, body or b"")
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.answer(200, "text/plain", b"")
+        if self.path == "/output":
+            self.server.outputs.append(body)
+        else:
+            self.server.said = self.path[1:], body.decode()
+            self.server.over.set()
+
+
+def serve(files):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Served)
+    server.files, server.outputs, server.said, server.over = files, [], ("nothing", ""), threading.Event()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
 def run(model, module):
     """The bytes of all outputs."""
-    text = (module.parent / "run.mjs").read_text()
-    library = text[:text.index('if (typeof process')].replace("export async", "async")
-    inputs = ", ".join(f'"{base64.b64encode(numpy.load(path).tobytes()).decode()}"' for path in model.inputs)
-    page = module.with_suffix(".html")
-    page.write_text(PAGE % (library, base64.b64encode(module.read_bytes()).decode(), inputs))
-    done = subprocess.run([chromium(), "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=60000", "--dump-dom", page.as_uri()],
-                          capture_output=True, text=True, timeout=120)
-    said = re.search(r'id="out">(\w+) ?(.*?)</pre>', done.stdout, re.S)
-    assert said and said[1] == "done", f"{said and said[0][:200]} {done.stderr[-300:]}"
-    return [bytes.fromhex(part) for part in said[2].split()]
+    files = {"/": ("text/html", (PAGE % len(model.inputs)).encode()), "/module": ("application/wasm", module.read_bytes()),
+             "/run.mjs": ("text/javascript", (module.parent / "run.mjs").read_bytes())}
+    files |= {f"/input/{i}": ("application/octet-stream", numpy.load(path).tobytes()) for i, path in enumerate(model.inputs)}
+    server = serve(files)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        browser = subprocess.Popen([chromium(), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}",
+                                    "--remote-debugging-port=0", f"http://127.0.0.1:{server.server_port}/"],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        server.over.wait(SECONDS)
+        browser.terminate()
+        browser.wait()
+    server.shutdown()
+    assert server.said[0] == "done", f"the page said {server.said}"
+    return server.outputs

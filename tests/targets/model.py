@@ -11,6 +11,8 @@ import numpy
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RLX = os.environ["RLX"]
 WORK = pathlib.Path(tempfile.mkdtemp(prefix="rlx-targets-"))
+CACHE = ROOT / ".cache" / "targets"
+TEXTS = {"resnet18_stem": ROOT / "examples" / "resnet18_stem.rlx"}
 MODELS = ["squeezenet", "mobilenet_v2", "minilm", "resnet18", "openwakeword__alexa_v0_1", "ocr_cls"]
 MORE = ["openwakeword__embedding_model"]
 
@@ -24,8 +26,18 @@ def rlx(*words, code=0):
 
 
 def models_make():
-    """ONNX files and inputs (bench/models.py): the same bytes on every machine."""
+    """ONNX files, texts, and inputs (bench/models.py): the same bytes on every machine. Compiled kernels are kept for the next run."""
     subprocess.run([sys.executable, ROOT / "bench" / "models.py", WORK, *MODELS, *MORE], check=True, stdout=subprocess.DEVNULL)
+    image = numpy.random.default_rng(7).standard_normal((1, 3, 224, 224), dtype="f4")
+    numpy.savez(WORK / "resnet18_stem.npz", input=image)
+    (CACHE / "objects").mkdir(parents=True, exist_ok=True)
+    (WORK / "cache").mkdir()
+    (WORK / "cache" / "objects").symlink_to(CACHE / "objects")
+    os.environ["CCACHE_DIR"] = os.environ.get("CCACHE_DIR", str(CACHE / "ccache"))
+
+
+def source_of(name):
+    return TEXTS.get(name, WORK / f"{name}.onnx")
 
 
 class Model:
@@ -33,10 +45,10 @@ class Model:
 
     def __init__(self, name, *options):
         self.name, self.folder = name, WORK / f"{name}.out"
-        self.said = rlx("compile", "--model", WORK / f"{name}.onnx", "--output", self.folder, *options)
+        self.said = rlx("compile", "--model", source_of(name), "--output", self.folder, *options)
         self.bundle = self.folder / f"{name}.rlxb"
         if not self.bundle.exists():
-            rlx("compile", "--model", WORK / f"{name}.onnx", "--output", self.bundle)
+            rlx("compile", "--model", source_of(name), "--output", self.bundle)
         given = numpy.load(WORK / f"{name}.npz")
         rlx("infer", self.bundle, "--input", WORK / f"{name}.npz", "--output", WORK / f"{name}.ref.npz", "--quiet")
         self.inputs, self.truth = [], numpy.load(WORK / f"{name}.ref.npz")
