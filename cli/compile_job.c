@@ -126,12 +126,6 @@ static rlx_status_t images_take(const rlx_custom_built_t *custom, rlx_bundle_ima
     return RLX_OK;
 }
 
-/* What the bundle says of its source. */
-typedef struct source {
-    uint8_t digest[RLX_BUNDLE_DIGEST];
-    rlx_source_signatures_t signatures;
-} source_t;
-
 /* What the bundle records: the options, and what came of them. */
 static int options_take(const rlx_compile_job_t *job, const rlx_compiled_t *compiled, rlx_bundle_option_t *options, char number[24])
 {
@@ -144,7 +138,7 @@ static int options_take(const rlx_compile_job_t *job, const rlx_compiled_t *comp
     return n;
 }
 
-static rlx_status_t bundle_write(const rlx_compile_job_t *job, const rlx_compiled_t *compiled, const source_t *source,
+static rlx_status_t bundle_write(const rlx_compile_job_t *job, const rlx_compiled_t *compiled, const rlx_compile_source_t *source,
                                  const rlx_custom_built_t *custom, const char *path, rlx_diag_t *diag)
 {
     rlx_bundle_image_t images[RLX_BUNDLE_SEGMENTS_MAX] = {0};
@@ -182,31 +176,16 @@ static rlx_status_t bundle_write(const rlx_compile_job_t *job, const rlx_compile
     return status;
 }
 
-rlx_status_t rlx_compile_job_signatures(const char *model, const uint8_t digest[RLX_BUNDLE_DIGEST], rlx_source_signatures_t *out_signatures,
-                                        rlx_diag_t *diag)
-{
-    rlx_status_t status = RLX_OK;
-    char *path;
-
-    out_signatures->n = 0;
-    if (asprintf(&path, "%s.sig", model) < 0)
-        return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
-    if (access(path, F_OK) == 0)
-        status = rlx_source_signatures_read(path, digest, out_signatures, diag);
-    free(path);
-    return status;
-}
-
 /* The digest of the graph as imported, and the signatures beside the model, which must fit it. */
-static rlx_status_t source_take(const char *model, rlx_graph_t *graph, source_t *out_source, rlx_diag_t *diag)
+static rlx_status_t source_take(const char *model, rlx_graph_t *graph, rlx_compile_source_t *out_source, rlx_diag_t *diag)
 {
     RLX_TRY(rlx_graph_source_digest(graph, out_source->digest, diag));
     return rlx_compile_job_signatures(model, out_source->digest, &out_source->signatures, diag);
 }
 
 /* `out_source` NULL: not asked for. */
-static rlx_status_t job_build(const rlx_compile_job_t *job, const rlx_custom_set_t *custom, source_t *out_source, rlx_compiled_t *out_compiled,
-                              rlx_diag_t *diag)
+static rlx_status_t job_build(const rlx_compile_job_t *job, const rlx_custom_set_t *custom, rlx_compile_source_t *out_source,
+                              rlx_compiled_t *out_compiled, rlx_diag_t *diag)
 {
     rlx_compile_options_t compile = job->options;
     rlx_graph_t *graph;
@@ -225,9 +204,10 @@ static rlx_status_t job_build(const rlx_compile_job_t *job, const rlx_custom_set
     return status == RLX_OK ? RLX_OK : rlx_diag_at(diag, "%s", job->model);
 }
 
-rlx_status_t rlx_compile_job_build(const rlx_compile_job_t *job, rlx_compiled_t *out_compiled, rlx_diag_t *diag)
+rlx_status_t rlx_compile_job_build(const rlx_compile_job_t *job, const rlx_custom_set_t *custom, rlx_compile_source_t *out_source,
+                                   rlx_compiled_t *out_compiled, rlx_diag_t *diag)
 {
-    return job_build(job, NULL, NULL, out_compiled, diag);
+    return job_build(job, custom, out_source, out_compiled, diag);
 }
 
 rlx_status_t rlx_cli_parent_make(const char *path, rlx_diag_t *diag)
@@ -250,7 +230,7 @@ rlx_status_t rlx_compile_job_run(const rlx_compile_job_t *job, const char *path,
 {
     rlx_custom_built_t custom;
     rlx_compiled_t compiled;
-    source_t source;
+    rlx_compile_source_t source;
     rlx_status_t status;
 
     RLX_TRY(rlx_custom_build(job, &custom, diag));

@@ -47,11 +47,23 @@ rlx_status_t rlx_compile_job_custom_record(rlx_compile_job_t *job, rlx_diag_t *d
 rlx_status_t rlx_compile_job_complete(rlx_compile_job_t *job, rlx_diag_t *diag);
 /* Adds an option to those that the bundle records. Borrowed. */
 rlx_status_t rlx_compile_job_record(rlx_compile_job_t *job, const char *key, const char *value, rlx_diag_t *diag);
-/* Compiles, without writing anything. */
-rlx_status_t rlx_compile_job_build(const rlx_compile_job_t *job, rlx_compiled_t *out_compiled, rlx_diag_t *diag);
-/* The signatures of a source with this digest, from MODEL.sig; none where there is no such file. One that does not fit is refused. */
+/* What is said of the source: the digest of its canonical form, and the signatures beside it, which fit. */
+typedef struct rlx_compile_source {
+    uint8_t digest[RLX_BUNDLE_DIGEST];
+    rlx_source_signatures_t signatures;
+} rlx_compile_source_t;
+/* Compiles, without writing anything. `custom`: user code, or NULL. `out_source` NULL: not asked for, and signatures are not looked at. */
+rlx_status_t rlx_compile_job_build(const rlx_compile_job_t *job, const rlx_custom_set_t *custom, rlx_compile_source_t *out_source,
+                                   rlx_compiled_t *out_compiled, rlx_diag_t *diag);
+/* cli/source_trust.c. The signatures of a source with this digest, from MODEL.sig; none where there is no such file. One that does not fit is
+ * refused. */
 rlx_status_t rlx_compile_job_signatures(const char *model, const uint8_t digest[RLX_BUNDLE_DIGEST], rlx_source_signatures_t *out_signatures,
                                         rlx_diag_t *diag);
+/* Refuses a source that no key of the folder `trusted_keys` has signed. */
+rlx_status_t rlx_cli_source_trusted(const char *model, const char *trusted_keys, rlx_diag_t *diag);
+/* That refusal. */
+struct rlx_trust;
+rlx_status_t rlx_cli_source_untrusted(const char *model, const struct rlx_trust *trust, rlx_diag_t *diag);
 /* Compiles and writes the bundle to `path`, making its folder. */
 rlx_status_t rlx_compile_job_run(const rlx_compile_job_t *job, const char *path, rlx_compile_figures_t *out_figures, rlx_diag_t *diag);
 

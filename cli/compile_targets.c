@@ -81,11 +81,21 @@ typedef struct program {
     size_t constants_bytes;
     rlx_bundle_t *bundle;
     rlx_compiled_t compiled;
+    rlx_compile_source_t source;
 } program_t;
 
 /* Constraints of targets' code, by target. A chain of element-wise ops runs block by block through scratch: 2 KB for each of its values,
  * which small machines would rather have for the model. */
 static const rlx_constraint_t freestanding = {.target = "c --freestanding", .chain_scratch_max = 24 << 10};
+
+static void source_of_bundle(const rlx_bundle_t *bundle, rlx_compile_source_t *out_source)
+{
+    const rlx_bundle_signature_t *items = rlx_bundle_source_signatures(bundle, &out_source->signatures.n);
+
+    memcpy(out_source->digest, rlx_bundle_source_digest(bundle), sizeof out_source->digest);
+    for (int i = 0; i < out_source->signatures.n; i++)
+        out_source->signatures.items[i] = items[i];
+}
 
 static rlx_status_t program_open(const rlx_compile_job_t *job, const char *bundle, program_t *out_program, rlx_diag_t *diag)
 {
@@ -95,8 +105,9 @@ static rlx_status_t program_open(const rlx_compile_job_t *job, const char *bundl
         RLX_TRY(rlx_bundle_open(bundle, RLX_BUNDLE_SKIP_CODE, &program.bundle, diag));
         program.data = rlx_bundle_program(program.bundle);
         program.constants = rlx_bundle_constants(program.bundle, &program.constants_bytes);
+        source_of_bundle(program.bundle, &program.source);
     } else {
-        rlx_status_t status = rlx_compile_job_build(job, &program.compiled, diag);
+        rlx_status_t status = rlx_compile_job_build(job, NULL, &program.source, &program.compiled, diag);
 
         rlx_cli_progress(NULL, NULL);
         RLX_TRY(status);
@@ -104,6 +115,7 @@ static rlx_status_t program_open(const rlx_compile_job_t *job, const char *bundl
         program.constants = program.compiled.constants;
         program.constants_bytes = program.compiled.constants_bytes;
     }
+    memset(program.source.signatures.comments, 0, sizeof program.source.signatures.comments); /* a bundle has none */
     *out_program = program;
     return RLX_OK;
 }
@@ -118,6 +130,7 @@ static void program_close(program_t *program)
 typedef struct maker {
     const rlx_target_t *target;
     rlx_target_job_t job;
+    const rlx_compile_source_t *source;
     char folder[4096];
     rlx_target_figures_t figures;
     rlx_diag_t diag;
@@ -127,12 +140,28 @@ typedef struct maker {
     bool started;
 } maker_t;
 
+/* The signatures of the source go along, as source.sig. */
+static rlx_status_t signatures_write(const char *folder, const rlx_compile_source_t *source, rlx_diag_t *diag)
+{
+    char path[4200];
+
+    snprintf(path, sizeof path, "%s/source.sig", folder);
+    if (source->signatures.n > 0)
+        return rlx_source_signatures_write(path, source->digest, &source->signatures, diag);
+    (void)unlink(path); /* of an earlier compile */
+    return RLX_OK;
+}
+
 static void *maker_run(void *context)
 {
     maker_t *maker = context;
     uint64_t start_ns = rlx_clock_ns();
 
     maker->status = maker->target->make(&maker->job, &maker->figures, &maker->diag);
+    if (maker->status == RLX_OK && maker->target != &rlx_target_keep) {
+        maker->status = signatures_write(maker->folder, maker->source, &maker->diag);
+        maker->figures.n_files += maker->source->signatures.n > 0;
+    }
     maker->spent_ns = rlx_clock_ns() - start_ns;
     return NULL;
 }
@@ -157,9 +186,10 @@ static void makers_run(maker_t *makers, int count)
             maker_run(&makers[i]);
 }
 
-static void maker_init(maker_t *maker, const rlx_target_t *target, const rlx_target_job_t *job, const char *folder)
+static void maker_init(maker_t *maker, const rlx_target_t *target, const rlx_target_job_t *job, const rlx_compile_source_t *source,
+                       const char *folder)
 {
-    *maker = (maker_t){.target = target, .job = *job};
+    *maker = (maker_t){.target = target, .job = *job, .source = source};
     if (target == &rlx_target_keep)
         snprintf(maker->folder, sizeof maker->folder, "%s", folder);
     else
@@ -168,7 +198,8 @@ static void maker_init(maker_t *maker, const rlx_target_t *target, const rlx_tar
 }
 
 /* Everything is made and told before the first failure is returned: with "all" a target that cannot be is no failure. */
-static rlx_status_t others_make(const rlx_cli_targets_t *targets, const rlx_target_job_t *job, const char *folder, rlx_diag_t *diag)
+static rlx_status_t others_make(const rlx_cli_targets_t *targets, const rlx_target_job_t *job, const rlx_compile_source_t *source,
+                                const char *folder, rlx_diag_t *diag)
 {
     maker_t *makers = calloc((size_t)targets->n_others, sizeof *makers);
     rlx_status_t status = RLX_OK;
@@ -176,7 +207,7 @@ static rlx_status_t others_make(const rlx_cli_targets_t *targets, const rlx_targ
     if (makers == NULL)
         return rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory");
     for (int i = 0; i < targets->n_others; i++)
-        maker_init(&makers[i], targets->others[i], job, folder);
+        maker_init(&makers[i], targets->others[i], job, source, folder);
     makers_run(makers, targets->n_others);
     for (int i = 0; i < targets->n_others; i++) {
         bool failed = makers[i].status != RLX_OK && !(targets->all && makers[i].diag.code == RLX_E_TARGET_MODEL);
@@ -209,8 +240,8 @@ static rlx_status_t targets_make(const rlx_cli_targets_t *targets, const rlx_com
                                  rlx_text_t *report, rlx_diag_t *diag)
 {
     char stem[64], compiler[64];
-    rlx_target_job_t made = {.stem = stem, .compiler = compiler, .freestanding = targets->freestanding, .stable = targets->stable, .objects = targets->objects,
-                             .report = ""};
+    rlx_target_job_t made = {.stem = stem, .compiler = compiler, .freestanding = targets->freestanding, .stable = targets->stable,
+                             .objects = targets->objects, .report = ""};
     program_t program;
     rlx_status_t status;
 
@@ -227,7 +258,7 @@ static rlx_status_t targets_make(const rlx_cli_targets_t *targets, const rlx_com
     made.constants_bytes = program.constants_bytes;
     status = rlx_cli_folder_make(folder, diag);
     if (status == RLX_OK)
-        status = others_make(targets, &made, folder, diag);
+        status = others_make(targets, &made, &program.source, folder, diag);
     if (status != RLX_OK)
         (void)rmdir(folder); /* goes when nothing was made in it */
     program_close(&program);

@@ -118,7 +118,7 @@ rlx_status_t rlx_tune_trial_init(rlx_tune_trial_t *trial, rlx_tune_bench_t *benc
 
     *trial = (rlx_tune_trial_t){0};
     tuned.options.tuning = tuning;
-    RLX_TRY(rlx_compile_job_build(&tuned, &trial->compiled, diag));
+    RLX_TRY(rlx_compile_job_build(&tuned, NULL, NULL, &trial->compiled, diag));
     status = trial_open(trial, bench, shapes, diag);
     if (status != RLX_OK)
         rlx_tune_trial_fini(trial);

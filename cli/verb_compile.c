@@ -16,7 +16,8 @@ typedef struct compile_request {
     rlx_compile_job_t job;
     rlx_cli_targets_t targets;
     const char *target; /* as given, or NULL */
-    bool freestanding, stable, keep;
+    bool freestanding, stable, keep, verify_signature;
+    const char *trusted_keys;
     const char *output, *key;
     bool uncached;
     bool tune;
@@ -32,6 +33,8 @@ static rlx_status_t words_check(const compile_request_t *request, rlx_diag_t *di
         rlx_fail(diag, RLX_E_USAGE, "compile: --output DIR or FILE.rlxb is missing");
         return rlx_diag_hint(diag, "`rlx help compile` shows how it is called.");
     }
+    if (request->verify_signature != (request->trusted_keys != NULL))
+        return rlx_fail(diag, RLX_E_USAGE, "compile: --verify-signature and --trusted-keys DIR belong together, and one of them is missing");
     if (request->tune && request->tune_from != NULL)
         return rlx_fail(diag, RLX_E_USAGE, "compile: --tune measures, --tune-from takes what was measured: one of them");
     if (!request->tune && (request->tune_log != NULL || request->tune_s > 0 || request->tune_shapes.n_shapes > 0))
@@ -95,6 +98,7 @@ static rlx_status_t words_parse(int argc, char **argv, compile_request_t *reques
         {"tune-shape", required_argument, NULL, 'S'}, {"freestanding", no_argument, NULL, 'F'},
         {"determinism", required_argument, NULL, 'D'}, {"keep", no_argument, NULL, 'K'},
         {"key", required_argument, NULL, 'k'}, {"custom", required_argument, NULL, 'c'},
+        {"verify-signature", no_argument, NULL, 'v'}, {"trusted-keys", required_argument, NULL, 'r'}, {"trusted", required_argument, NULL, 'r'},
         {0},
     };
     rlx_compile_job_t *job = &request->job;
@@ -108,6 +112,8 @@ static rlx_status_t words_parse(int argc, char **argv, compile_request_t *reques
         case 'k': request->key = optarg; break;
         case 'c': RLX_TRY(rlx_compile_job_custom(job, optarg, diag)); break;
         case 'C': request->uncached = true; break;
+        case 'v': request->verify_signature = true; break;
+        case 'r': request->trusted_keys = optarg; break;
         case 'T': request->tune = true; break;
         case 'l': request->tune_log = optarg; break;
         case 'f': request->tune_from = optarg; break;
@@ -252,6 +258,8 @@ static rlx_status_t compile_run(int argc, char **argv, rlx_diag_t *diag)
     if (request.key != NULL && !request.targets.bundle)
         return rlx_fail(diag, RLX_E_USAGE, "compile: --key signs the bundle, and target x86_64, which is one, is not among the targets");
     RLX_TRY(key_look(request.key, diag));
+    if (request.verify_signature)
+        RLX_TRY(rlx_cli_source_trusted(request.job.model, request.trusted_keys, diag));
     RLX_TRY(output_path(request.job.model, request.output, &path, diag));
     status = bundle_make(&request, path, diag);
     if (status == RLX_OK)
@@ -287,6 +295,7 @@ const rlx_verb_t rlx_verb_compile = {
             "  --shape NAME=DIMS   fixes an input's shape: --shape image=1x3x224x224; ? leaves an axis open; may be repeated\n"
             "  --max SYMBOL=N,...  declares the largest value of a symbol: --max batch=8,width=2048; larger requests are refused\n"
             "  --key NAME.key      signs the bundle (docs/SIGNING.md)\n"
+            "  --verify-signature  refuses a source that no trusted key has signed; --trusted-keys DIR holds those keys, files NAME.pub\n"
             "  --custom NAME=FILE  the code of a custom_op: FILE.c, or Fortran (FILE.f90) with bind(C); may be repeated (docs/CUSTOM.md)\n"
             "  --no-cache          compiles even if the same was compiled before, kernels of targets too, and keeps nothing\n"
             "  --tune              measures on this machine which way of cutting each op's work is fastest, and keeps choices and costs in\n"
@@ -296,7 +305,8 @@ const rlx_verb_t rlx_verb_compile = {
             "  --tune-log FILE     writes what was measured, as JSON lines\n"
             "  --tune-from FILE    takes choices and costs from such a log instead: the same bundle, byte for byte, without measuring\n"
             "\n"
-            "Signatures of the source (FILE.sig beside it, by rlx sign --model) are verified and carried into the bundle.\n"
+            "Signatures of the source (FILE.sig beside it, by rlx sign --model) are verified and carried into the bundle, and into the folder of\n"
+            "any other target as source.sig.\n"
             "Open dimensions of the model stay open. The same model, options and version give the same bytes, so what was compiled is kept\n"
             "in RLX_CACHE_DIR (or ~/.cache/rlx) and copied when the same is asked for again.\n"
             "\n"

@@ -122,10 +122,7 @@ static rlx_status_t source_verify(const verify_request_t *request, rlx_diag_t *d
         printf("  not signed\n");
     if (request->trust == NULL || trusted)
         return RLX_OK;
-    rlx_fail(diag, RLX_E_BUNDLE_UNTRUSTED, "the source is signed by none of the %d trusted keys in %s", rlx_trust_count(request->trust),
-             rlx_trust_folder(request->trust));
-    rlx_diag_hint(diag, "`rlx sign --model %.200s --key NAME.key` signs it.", request->model);
-    return rlx_diag_at(diag, "%s", request->model);
+    return rlx_cli_source_untrusted(request->model, request->trust, diag);
 }
 
 static rlx_status_t verify_run(int argc, char **argv, rlx_diag_t *diag)

@@ -22,7 +22,8 @@ static rlx_status_t object_link(const rlx_compiled_c_t *compiled, rlx_diag_t *di
 
     rlx_tool_words(&compile, "clang-19 --target=x86_64-pc-linux-gnu -march=x86-64-v3 -O2 -fPIC -Wa,-I. -c linked.bc weights.S");
     RLX_TRY(rlx_tool_run(&compile, compiled->work, diag));
-    rlx_tool_words(&link, "ld.lld-19 -shared --gc-sections --build-id=none -z noexecstack -soname librlx_kernel.so -o librlx_kernel.so linked.o weights.o");
+    rlx_tool_words(&link, "ld.lld-19 -shared --gc-sections --build-id=none -z noexecstack -soname librlx_kernel.so -o librlx_kernel.so "
+                          "linked.o weights.o");
     return rlx_tool_run(&link, compiled->work, diag);
 }
 

@@ -42,7 +42,8 @@ static void said_read(int fd, char out_said[RLX_TOOL_SAID_MAX + 1])
     size_t n = 0;
     ssize_t got;
 
-    while ((got = read(fd, n < RLX_TOOL_SAID_MAX ? out_said + n : rest, n < RLX_TOOL_SAID_MAX ? RLX_TOOL_SAID_MAX - n : sizeof rest)) > 0 || (got < 0 && errno == EINTR))
+    while ((got = read(fd, n < RLX_TOOL_SAID_MAX ? out_said + n : rest, n < RLX_TOOL_SAID_MAX ? RLX_TOOL_SAID_MAX - n : sizeof rest)) > 0 ||
+           (got < 0 && errno == EINTR))
         if (got > 0 && n < RLX_TOOL_SAID_MAX)
             n += (size_t)got;
     while (n > 0 && out_said[n - 1] == '\n')
@@ -66,7 +67,8 @@ static int tool_spawn(const rlx_tool_t *tool, const char *folder, int said_fd, b
     return code;
 }
 
-static rlx_status_t tool_wait(const rlx_tool_t *tool, const char *folder, bool both, char said[RLX_TOOL_SAID_MAX + 1], rlx_diag_t *diag)
+static rlx_status_t tool_wait(const rlx_tool_t *tool, const char *folder, bool both, char said[RLX_TOOL_SAID_MAX + 1],
+                              rlx_diag_t *diag)
 {
     int pipes[2], code, state;
     pid_t pid;

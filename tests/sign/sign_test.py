@@ -169,6 +169,40 @@ def a_source_is_signed_over_what_it_means(kit):
 
 
 @test
+def signatures_of_a_source_go_along_to_other_targets(kit):
+    model, alone, beside = kit.folder / "targets.onnx", kit.folder / "alone", kit.folder / "beside"
+    shutil.copy(kit.model, model)
+    expect(rlx("sign", "--model", model, "--key", kit.key("alice")), 0)
+    expect(rlx("compile", "--model", model, "--shape", "x=2", "--target", "c", "--output", alone), 0)
+    expect(rlx("compile", "--model", model, "--shape", "x=2", "--target", "x86_64,c", "--output", beside), 0)
+    lines = [line for line in model.with_suffix(".onnx.sig").read_text().splitlines() if not line.startswith("comment")]
+    assert (alone / "c" / "source.sig").read_text().splitlines() == lines
+    assert (beside / "c" / "source.sig").read_bytes() == (alone / "c" / "source.sig").read_bytes()
+    signatures = model.with_suffix(".onnx.sig")
+    signatures.write_text(signatures.read_text().replace("signature: ", "signature: 00", 1)[:-3] + "\n")
+    for words in (["c"], ["c", "--freestanding"], ["x86_64,c"]):
+        expect(rlx("compile", "--model", model, "--shape", "x=2", "--target", *words, "--output", kit.folder / "refused"), 1, "RLX-1306", "does not fit")
+        assert not (kit.folder / "refused").exists()
+    signatures.unlink()
+    expect(rlx("compile", "--model", model, "--shape", "x=2", "--target", "c", "--output", alone), 0)
+    assert not (alone / "c" / "source.sig").exists()
+
+
+@test
+def only_sources_of_trusted_keys_are_compiled_when_asked(kit):
+    model, words = kit.folder / "trusted.onnx", ["--verify-signature", "--trusted-keys", kit.trusted]
+    shutil.copy(kit.model, model)
+    for target in ("x86_64", "c"):
+        compile = ["compile", "--model", model, "--shape", "x=2", "--target", target, "--output", kit.folder / f"trusted_{target}"]
+        expect(rlx(*compile, *words), 1, "RLX-1305", "signed by none", "rlx sign --model")
+    expect(rlx("sign", "--model", model, "--key", kit.key("bob")), 0)
+    expect(rlx(*compile, *words), 1, "RLX-1305")
+    expect(rlx("sign", "--model", model, "--key", kit.key("alice")), 0)
+    expect(rlx(*compile, *words), 0)
+    expect(rlx(*compile, "--verify-signature"), 2, "belong together")
+
+
+@test
 def the_text_of_a_model_is_the_same_source(kit):
     text = kit.folder / "text.rlxir"
     expect(rlx("dump", kit.model, "--output", text), 0)
