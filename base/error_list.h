@@ -230,8 +230,8 @@ RLX_ERROR(COMMENT, 2025, RLX_INVALID_ARGUMENT, "comment looks like an attribute"
 RLX_ERROR(SAFETENSORS, 2026, RLX_INVALID_ARGUMENT, ".safetensors file not understood",
           "The file is damaged, or its header breaks the format's rules.", "Write it again with the safetensors library or with rlx dump.")
 RLX_ERROR(NOT_FOLLOWED, 2027, RLX_UNIMPLEMENTED, "kept, but not followed",
-          "The text asks for a tile, schedule, layout or memory that this version's compiler keeps in the text and does not act on.",
-          "Leave it out, or keep it for a version that follows it: the compiler chooses by itself, and results are the same bits.")
+          "The text names a memory that the target does not have, or a schedule or layout that this optimisation level does not follow.",
+          "Compile with --opt-level 3 (schedules, layouts); leave the memory out, or keep it for a target that has it. Results are the same bits.")
 RLX_ERROR(COHERENCE, 2028, RLX_FAILED_PRECONDITION, "incoherent memory read without a sync",
           "An operator reads a tensor whose memory has coherence \"none\", and nothing makes it wait for the writer.",
           "Give the operator a sync_mode; operators on the device that computed the tensor need none.")
@@ -250,3 +250,23 @@ RLX_ERROR(STABILITY, 2032, RLX_INVALID_ARGUMENT, "stability_requirement cannot b
 RLX_ERROR(COPY_SILENT, 2033, RLX_FAILED_PRECONDITION, "copied between devices in silence",
           "A tensor is read on another device than its own, and does not say how its buffer is shared.",
           "Write its buffer_sharing_capability; \"none\" says that the copy is meant.")
+RLX_ERROR(TILE_REFUSED, 2034, RLX_FAILED_PRECONDITION, "tile cannot be obeyed",
+          "The operator's kernel cannot cut its work into tiles of that size: the message names the rule.",
+          "Take a size that the rule allows, or leave tile_layout out: the compiler chooses.")
+RLX_ERROR(VECTORIZE_REFUSED, 2035, RLX_FAILED_PRECONDITION, "dimension cannot be vectorised",
+          "Vector lanes hold neighbours in memory; the named dimension is none, or the operator's algorithm needs others.",
+          "Take a dimension that the message names, or leave vectorize_dim out.")
+RLX_ERROR(PARALLEL_REFUSED, 2036, RLX_FAILED_PRECONDITION, "threads cannot be spread so",
+          "Threads take whole tiles of the operator's kernel; the named dimensions are not those that its tiles divide.",
+          "Name the dimensions of the message, or leave parallel_dims out.")
+RLX_ERROR(LOOP_ORDER_REFUSED, 2037, RLX_FAILED_PRECONDITION, "loops cannot be ordered so",
+          "The operator's kernel has no nest of loops in that order, or it would change the order of a sum.",
+          "Order the loops as in the message, or leave loop_order out.")
+RLX_ERROR(UNROLL_REFUSED, 2038, RLX_FAILED_PRECONDITION, "loop cannot be unrolled so",
+          "The unrolled loops would not fit the registers, do not divide the tile, or the kernel chooses its register tile itself.",
+          "Take a factor that the message allows, or leave unroll out.")
+RLX_ERROR(LAYOUT_REFUSED, 2039, RLX_FAILED_PRECONDITION, "layout cannot be obeyed",
+          "No buffer of this version can have that physical order, or the kernel that reads the constant needs another.",
+          "Take a layout that the message names, or leave it out: the compiler chooses.")
+RLX_ERROR(COALESCE_REFUSED, 2040, RLX_FAILED_PRECONDITION, "accesses cannot be merged so",
+          "The operator's kernel merges its accesses in another way.", "Take a word of the message, or leave memory_coalesce out.")

@@ -17,6 +17,7 @@ static const char *const layouts[] = {
     [RLX_LAYOUT_GEMM_16N] = "gemm-16n", [RLX_LAYOUT_DW16] = "dw16", [RLX_LAYOUT_CONV_16O] = "conv-16o",
     [RLX_LAYOUT_CONV_GROUP] = "conv-group",
     [RLX_LAYOUT_WINOGRAD] = "winograd",
+    [RLX_LAYOUT_CHANNELS_LAST] = "channels_last",
 };
 
 size_t rlx_dtype_size(rlx_dtype_t dtype)

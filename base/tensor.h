@@ -46,6 +46,7 @@ typedef enum rlx_layout {
     RLX_LAYOUT_WINOGRAD = 7,   /* transformed filters [ceil(O/32)][sum][blocks of the group: 2, or 1 in the last of an odd count][ceil(I/16)]
                                 * [cell of the sum: one, with stride 2 one, two or four][16 i][16 o]; lanes past O are zero; the last block
                                 * holds I mod 16 rows */
+    RLX_LAYOUT_CHANNELS_LAST = 8, /* [N][spatial...][C]: NHWC and its like */
 } rlx_layout_t;
 
 /* 0 for a value outside the list. */

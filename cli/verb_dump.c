@@ -8,11 +8,12 @@
 #include "bundle/bundle.h"
 #include "cli/cli.h"
 #include "cli/compile_job.h"
+#include "cli/explain_print.h"
 #include "cli/graph_svg.h"
 #include "cli/program_text.h"
 #include "ir/text/load.h"
 
-static const char *const passes[] = {"import", "canonicalise", "algorithm", "fuse", "layout", "lower"};
+static const char *const passes[] = {"import", "canonicalise", "algorithm", "schedule", "fuse", "layout", "lower"};
 static const struct {
     const char *name;
     void (*print)(const rlx_graph_t *graph, FILE *out);
@@ -21,6 +22,7 @@ static const struct {
 typedef struct dump_request {
     const char *model, *after, *output;
     int format;
+    bool explain, json;
     rlx_compile_options_t options;
 } dump_request_t;
 
@@ -32,17 +34,18 @@ static rlx_status_t after_parse(const char *text, dump_request_t *request, rlx_d
             return RLX_OK;
         }
     rlx_fail(diag, RLX_E_USAGE, "--after: there is no pass '%s'", text);
-    return rlx_diag_hint(diag, "Passes, in order: import, canonicalise, algorithm, fuse, layout, lower.");
+    return rlx_diag_hint(diag, "Passes, in order: import, canonicalise, algorithm, schedule, fuse, layout, lower.");
 }
 
 static rlx_status_t format_parse(const char *text, dump_request_t *request, rlx_diag_t *diag)
 {
+    request->json = strcmp(text, "json") == 0;
     for (int i = 0; i < (int)(sizeof formats / sizeof *formats); i++)
         if (strcmp(formats[i].name, text) == 0) {
             request->format = i;
             return RLX_OK;
         }
-    return rlx_fail(diag, RLX_E_USAGE, "--format: '%s' is none of text, dot, svg", text);
+    return request->json ? RLX_OK : rlx_fail(diag, RLX_E_USAGE, "--format: '%s' is none of text, dot, svg, json", text);
 }
 
 static rlx_status_t request_parse(int argc, char **argv, dump_request_t *request, rlx_diag_t *diag)
@@ -50,7 +53,8 @@ static rlx_status_t request_parse(int argc, char **argv, dump_request_t *request
     static const struct option options[] = {
         {"model", required_argument, NULL, 'm'},  {"after", required_argument, NULL, 'a'},     {"format", required_argument, NULL, 'f'},
         {"output", required_argument, NULL, 'o'}, {"opt-level", required_argument, NULL, 'O'}, {"shape", required_argument, NULL, 's'},
-        {"max", required_argument, NULL, 'M'},    {"accuracy", required_argument, NULL, 'A'}, {0},
+        {"max", required_argument, NULL, 'M'},    {"accuracy", required_argument, NULL, 'A'},
+        {"explain", no_argument, NULL, 'e'},      {0},
     };
     int64_t level;
 
@@ -58,6 +62,7 @@ static rlx_status_t request_parse(int argc, char **argv, dump_request_t *request
     for (int option; (option = rlx_cli_option_next(argc, argv, options, diag)) != -1;)
         switch (option) {
         case 'm': request->model = optarg; break;
+        case 'e': request->explain = true; break;
         case 'o': request->output = optarg; break;
         case 'a': RLX_TRY(after_parse(optarg, request, diag)); break;
         case 'f': RLX_TRY(format_parse(optarg, request, diag)); break;
@@ -71,6 +76,8 @@ static rlx_status_t request_parse(int argc, char **argv, dump_request_t *request
         default: return diag->status;
         }
     RLX_TRY(rlx_cli_operand(argc, argv, "FILE.onnx, FILE.rlxir or FILE.rlxb", &request->model, diag));
+    if (request->json != request->explain && (request->json || request->format != 0))
+        return rlx_fail(diag, RLX_E_USAGE, request->json ? "--format json goes with --explain" : "--explain is printed as text or json");
     if (strcmp(request->after, "lower") == 0 && request->format != 0)
         return rlx_fail(diag, RLX_E_USAGE, "--after lower is a program, which has no picture: use --format text");
     return RLX_OK;
@@ -90,6 +97,8 @@ static rlx_status_t bundle_dump(const dump_request_t *request, FILE *out, rlx_di
     const char *text;
     size_t bytes;
 
+    if (request->explain)
+        return rlx_fail(diag, RLX_E_USAGE, "a bundle does not hold why it was compiled so: --explain takes the model");
     if (request->format != 0)
         return rlx_fail(diag, RLX_E_USAGE, "a bundle is dumped as text only; pictures are made from the model");
     RLX_TRY(rlx_bundle_open(request->model, RLX_BUNDLE_SKIP_CODE, &bundle, diag));
@@ -107,7 +116,8 @@ static const char *pass_run_at(const dump_request_t *request)
 {
     if (request->options.opt_level < 3 && strcmp(request->after, "layout") == 0)
         return request->options.opt_level == 2 ? "fuse" : "algorithm";
-    if (request->options.opt_level < 2 && strcmp(request->after, "fuse") == 0)
+    if ((request->options.opt_level < 2 && strcmp(request->after, "fuse") == 0) ||
+        (request->options.opt_level < 3 && strcmp(request->after, "schedule") == 0))
         return "algorithm";
     return request->after;
 }
@@ -146,6 +156,23 @@ static rlx_status_t passes_dump(const dump_request_t *request, rlx_graph_t *grap
     return status;
 }
 
+/* Compiles, and tells why so. */
+static rlx_status_t explain_dump(const dump_request_t *request, rlx_graph_t *graph, FILE *out, rlx_diag_t *diag)
+{
+    rlx_compile_options_t options = request->options;
+    rlx_compiled_t compiled;
+    rlx_status_t status;
+
+    options.explain = rlx_explain_create();
+    status = rlx_compile_graph(graph, &options, &compiled, diag);
+    if (status == RLX_OK) {
+        rlx_explain_print(options.explain, request->json, out);
+        rlx_compiled_fini(&compiled);
+    }
+    rlx_explain_destroy(options.explain);
+    return status;
+}
+
 static rlx_status_t model_dump(const dump_request_t *request, FILE *out, rlx_diag_t *diag)
 {
     bool plain = request->options.n_shapes == 0 && request->options.n_maxima == 0;
@@ -153,7 +180,9 @@ static rlx_status_t model_dump(const dump_request_t *request, FILE *out, rlx_dia
     rlx_status_t status;
 
     RLX_TRY(rlx_model_load_file(request->model, &graph, diag));
-    if (strcmp(request->after, "import") == 0 && plain)
+    if (request->explain)
+        status = explain_dump(request, graph, out, diag);
+    else if (strcmp(request->after, "import") == 0 && plain)
         status = import_dump(request, graph, out, diag);
     else
         status = passes_dump(request, graph, out, diag);
@@ -190,12 +219,14 @@ const rlx_verb_t rlx_verb_dump = {
     .help = "rlx dump FILE.onnx|FILE.rlx|FILE.rlxir|FILE.rlxb [options]\n"
             "\n"
             "Options:\n"
-            "  --after PASS    import (the default), canonicalise, algorithm, fuse, layout, or lower (the program that is run)\n"
-            "  --format F      text (the default), dot (Graphviz), svg (a picture)\n"
+            "  --after PASS    import (the default), canonicalise, algorithm, schedule, fuse, layout, or lower (the program that is run)\n"
+            "  --explain       instead of the model: why it is compiled so, one decision a line, with its rule and what would change it\n"
+            "  --format F      text (the default), dot (Graphviz), svg (a picture); with --explain text or json\n"
             "  --output FILE   writes there instead of to standard output; to FILE.rlxir: with large constants in FILE.safetensors beside it,\n"
             "                  a text that `rlx compile` takes\n"
             "  --opt-level N, --accuracy A, --shape NAME=DIMS, --max SYMBOL=N   as for `rlx compile`\n"
             "\n"
-            "Example: rlx dump model.onnx --after fuse --format svg --output model.svg\n",
+            "Examples: rlx dump model.onnx --explain | grep fusion\n"
+            "          rlx dump model.onnx --after fuse --format svg --output model.svg\n",
     .run = dump_run,
 };

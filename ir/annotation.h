@@ -36,10 +36,11 @@ typedef struct rlx_names {
     const char *name[RLX_ANNOTATION_NAMES_MAX];
 } rlx_names_t;
 
-/* A tile's extents as written; n 0: not given. Logical order, or the operand's layout's (ir/annotation.c does not decide). */
+/* A tile's extents as written, in logical order or the operand's layout's; n 0: not given. */
 typedef struct rlx_tile {
     int n;
     int64_t extent[RLX_RANK_MAX];
+    int64_t logical[RLX_RANK_MAX]; /* the same in logical order, where the text has been checked (ir/text/build_tile.c) */
 } rlx_tile_t;
 
 typedef struct rlx_tile_layout {
@@ -92,8 +93,8 @@ rlx_sharding_t rlx_sharding_parse(const char *word);
 const char *rlx_sharing_name(rlx_sharing_t sharing);
 rlx_sharing_t rlx_sharing_parse(const char *word);
 
-/* Warnings about what the author asked for and this version does not do: schedules that kernels at `opt_level` do not follow, layouts and
- * memories that buffers do not have. One for each kind, at its first place. Silent where the compiler does so anyway. ir/annotation_unfollowed.c */
+/* Warnings about what the author asked for and this compilation does not do: schedules and layouts below the `opt_level` that follows them,
+ * memories that the target does not have. One for each kind, at its first place. Silent where the compiler does so anyway. ir/annotation_unfollowed.c */
 void rlx_annotations_unfollowed(const rlx_graph_t *graph, int opt_level, rlx_diag_list_t *findings);
 
 /* What this version cannot execute: the first op that asks for several devices, sharding or another cluster. RLX_OK where there is

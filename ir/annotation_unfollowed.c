@@ -4,12 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ir/conv_operands.h"
+#include "ir/pass.h"
 
 /* Kinds of warning. */
 enum { TILE, SCHEDULE, COALESCE, LAYOUT, LOCATION, KINDS };
 
 typedef struct unfollowed {
+    bool schedules; /* the optimisation level follows them */
     int n[KINDS];
     rlx_span_t first[KINDS];
     char what[KINDS][192]; /* of the first */
@@ -23,49 +24,20 @@ static void note(unfollowed_t *all, int kind, rlx_span_t span, const char *what,
     snprintf(all->what[kind], sizeof all->what[kind], "%s%.150s", what, more);
 }
 
-/* The fast convolutions have a block of output channels in their lanes. */
-static bool vector_is_followed(const rlx_graph_t *graph, const rlx_op_t *op, int opt_level, const char *dim)
-{
-    rlx_conv_form_t form;
-
-    if (op->kind != RLX_OP_conv || strcmp(dim, "output_channel") != 0 || opt_level < 3)
-        return false;
-    form = rlx_conv_form(graph, op);
-    return form == RLX_CONV_DIRECT || form == RLX_CONV_FIRST || form == RLX_CONV_WINOGRAD || form == RLX_CONV_DEPTHWISE;
-}
-
-static void schedule_look(unfollowed_t *all, const rlx_graph_t *graph, const rlx_op_t *op, int opt_level)
-{
-    const rlx_compute_schedule_t *schedule = &op->annotation->schedule;
-    char parts[96] = "";
-    const char *names[] = {
-        schedule->parallel_dims.n > 0 ? "parallel_dims" : NULL,
-        schedule->vectorize_dim != NULL && !vector_is_followed(graph, op, opt_level, schedule->vectorize_dim) ? "vectorize_dim" : NULL,
-        schedule->loop_order.n > 0 ? "loop_order" : NULL,
-        schedule->unroll_dims.n > 0 ? "unroll" : NULL,
-    };
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (names[i] != NULL)
-            snprintf(parts + strlen(parts), sizeof parts - strlen(parts), "%s%s", parts[0] != '\0' ? ", " : " (", names[i]);
-    if (parts[0] == '\0')
-        return;
-    strcat(parts, ")");
-    note(all, SCHEDULE, op->annotation->schedule_span, "compute_schedule", parts);
-}
-
-static void op_look(unfollowed_t *all, const rlx_graph_t *graph, const rlx_op_t *op, int opt_level)
+static void op_look(unfollowed_t *all, const rlx_op_t *op)
 {
     const rlx_op_annotation_t *annotation = op->annotation;
+    const rlx_compute_schedule_t *schedule = &annotation->schedule;
 
     if (annotation->tile_layout.input.n + annotation->tile_layout.weight.n + annotation->tile_layout.output.n > 0)
         note(all, TILE, annotation->tile_span, "tile_layout", "");
     if (annotation->coalesce != NULL && strcmp(annotation->coalesce, "auto") != 0)
         note(all, COALESCE, annotation->coalesce_span, "memory_coalesce", "");
-    schedule_look(all, graph, op, opt_level);
+    if (schedule->parallel_dims.n + schedule->loop_order.n + schedule->unroll_dims.n > 0 || schedule->vectorize_dim != NULL)
+        note(all, SCHEDULE, annotation->schedule_span, "compute_schedule", "");
 }
 
-/* Axes in the order of the logical shape, unblocked: so buffers are. */
+/* Axes in the order of the logical shape, unblocked: so buffers are without the layout pass. */
 static bool is_logical(const char *layout)
 {
     static const char *const orders[] = {"NCDHW", "OIDHW"};
@@ -81,37 +53,43 @@ static bool is_logical(const char *layout)
     return false;
 }
 
+/* What stands for the main memory of a machine. */
+static bool is_main_memory(const char *location)
+{
+    return strncmp(location, "DDR", 3) == 0 || strncmp(location, "LPDDR", 5) == 0 || strcmp(location, "DRAM") == 0;
+}
+
 static void value_look(unfollowed_t *all, const rlx_value_annotation_t *annotation)
 {
-    if (annotation->layout != NULL && !is_logical(annotation->layout))
+    if (annotation->layout != NULL && !all->schedules && !is_logical(annotation->layout))
         note(all, LAYOUT, annotation->layout_span, "layout ", annotation->layout);
-    if (annotation->affinity.location != NULL && strncmp(annotation->affinity.location, "DDR", 3) != 0)
+    if (annotation->affinity.location != NULL && !is_main_memory(annotation->affinity.location))
         note(all, LOCATION, annotation->affinity_span, "location ", annotation->affinity.location);
 }
 
-static void graph_look(unfollowed_t *all, const rlx_graph_t *graph, int opt_level)
+static void graph_look(unfollowed_t *all, const rlx_graph_t *graph)
 {
     for (int i = 0; i < graph->n_values; i++)
         if (graph->values[i] != NULL && graph->values[i]->annotation != NULL)
             value_look(all, graph->values[i]->annotation);
     for (const rlx_op_t *op = graph->first; op != NULL; op = op->next) {
-        if (op->annotation != NULL)
-            op_look(all, graph, op, opt_level);
+        if (op->annotation != NULL && !all->schedules)
+            op_look(all, op);
         for (int i = 0; i < op->n_bodies; i++)
-            graph_look(all, op->bodies[i], opt_level);
+            graph_look(all, op->bodies[i]);
     }
 }
 
 void rlx_annotations_unfollowed(const rlx_graph_t *graph, int opt_level, rlx_diag_list_t *findings)
 {
     static const char *const instead[KINDS] = {
-        [TILE] = "this version's kernels do not follow it", [SCHEDULE] = "this version's kernels do not follow it",
-        [COALESCE] = "this version's kernels do not follow it", [LAYOUT] = "this version orders the buffer by itself",
-        [LOCATION] = "this version puts every buffer into the main memory",
+        [TILE] = "it is followed at --opt-level 3", [SCHEDULE] = "it is followed at --opt-level 3", [COALESCE] = "it is followed at --opt-level 3",
+        [LAYOUT] = "it is followed at --opt-level 3",
+        [LOCATION] = "a CPU has main memory, where the buffer is; fusion and syncs go by what the text says",
     };
-    unfollowed_t all = {0};
+    unfollowed_t all = {.schedules = opt_level >= RLX_SCHEDULE_LEVEL};
 
-    graph_look(&all, graph, opt_level);
+    graph_look(&all, graph);
     for (int kind = 0; kind < KINDS; kind++) {
         rlx_finding_t *finding;
 

@@ -84,6 +84,7 @@ static rlx_status_t remake_conv(rlx_graph_t *graph, rlx_op_t *conv, rlx_value_t 
 static rlx_status_t scale_conv(rlx_graph_t *graph, rlx_op_t *conv, int64_t channels, const double *scale, const double *bias)
 {
     const rlx_value_t *w = conv->in[1];
+    rlx_value_t *scaled;
     int64_t dims[RLX_RANK_MAX], count = 1, inner = 1;
     int64_t group = rlx_op_int(conv, "group");
     float *weights, *b = rlx_graph_alloc(graph, (size_t)channels * sizeof *b);
@@ -101,7 +102,9 @@ static rlx_status_t scale_conv(rlx_graph_t *graph, rlx_op_t *conv, int64_t chann
     }
     for (int64_t i = 0; i < channels; ++i)
         b[i] = (float)bias[i];
-    return remake_conv(graph, conv, rlx_graph_const(graph, w->name, RLX_F32, w->rank, dims, weights, true), vector_const(graph, conv->name, b, channels));
+    scaled = rlx_graph_const(graph, w->name, RLX_F32, w->rank, dims, weights, true);
+    scaled->annotation = w->annotation;
+    return remake_conv(graph, conv, scaled, vector_const(graph, conv->name, b, channels));
 }
 
 /* y = x*scale + shift of an inference batch norm, in f64. False when its parameters are not constants. */

@@ -1,14 +1,17 @@
-/* The pipeline: import -> canonicalise -> algorithm -> fuse -> layout -> lower -> emit, with the verifier after every pass. */
+/* The pipeline: import -> canonicalise -> algorithm -> schedule -> fuse -> layout -> lower -> emit, with the verifier after every pass. */
 #include "ir/compile.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
+#include "ir/affinity.h"
 #include "ir/annotation.h"
 #include "ir/batch.h"
 #include "ir/bind.h"
 #include "ir/builder.h"
+#include "ir/explain.h"
+#include "ir/explain_kernel.h"
 #include "ir/flow.h"
 #include "ir/pass.h"
 #include "ir/text/load.h"
@@ -71,7 +74,8 @@ static rlx_status_t fuse(rlx_graph_t *graph, rlx_diag_t *diag)
 {
     RLX_TRY(rlx_pass_fuse_transpose(graph, diag));
     RLX_TRY(rlx_pass_fuse_attention(graph, diag));
-    return rlx_pass_fuse(graph, diag);
+    RLX_TRY(rlx_pass_fuse(graph, diag));
+    return rlx_pass_sync(graph, diag);
 }
 
 /* Runs a pass on the bodies, and theirs. */
@@ -88,8 +92,9 @@ static rlx_status_t on_bodies(pass_fn_t *pass, rlx_graph_t *graph, rlx_diag_t *d
 static const pass_entry_t pass_table[] = {
     {"canonicalise", 1, canonicalise_all, true},
     {"algorithm", 1, rlx_pass_algorithm, false},
+    {"schedule", RLX_SCHEDULE_LEVEL, rlx_pass_demand, false},
     {"fuse", 2, fuse, false},
-    {"layout", 3, rlx_pass_layout, false},
+    {"layout", RLX_SCHEDULE_LEVEL, rlx_pass_layout, false},
 };
 
 static rlx_status_t dump_after(const rlx_graph_t *graph, const rlx_compile_options_t *options, const char *pass, rlx_diag_t *diag)
@@ -229,18 +234,22 @@ rlx_status_t rlx_compile_graph(rlx_graph_t *graph, const rlx_compile_options_t *
 
     accuracy_set(graph, options->accuracy != RLX_ACCURACY_DEFAULT ? options->accuracy : graph->accuracy);
     graph->constraint = options->constraint;
+    if (options->explain != NULL)
+        rlx_explain_begin(options->explain, graph);
     rlx_conv_mark_open(graph);
     RLX_TRY(apply_shapes(graph, options, diag));
     RLX_TRY(apply_maxima(graph, options, diag));
     RLX_TRY(run_passes(graph, options, diag));
     if (options->tuning != NULL)
         rlx_pass_tune(graph, options->tuning);
+    rlx_explain_graph(graph);
     out.n_reorders = count_reorders(graph);
     RLX_TRY(keep_text(graph, &out, diag));
     report(options, "lower");
     rlx_builder_init(&builder, graph, options->opt_level);
     status = rlx_builder_lower_graph(&builder, diag);
     if (status == RLX_OK) {
+        rlx_explain_program(&builder);
         report(options, "emit");
         status = rlx_emit_program(&builder, &emitted, diag);
     }

@@ -26,6 +26,7 @@ typedef struct rlx_compile_options {
     FILE *dump_out;
     const char *dump_path;     /* a file for the text, with large constants beside it (ir/text/load.h), instead of dump_out; or NULL */
     void (*dump)(const rlx_graph_t *graph, FILE *out); /* how: NULL means rlx_graph_dump */
+    struct rlx_explain *explain; /* ir/explain.h: told every decision; NULL: nobody asked */
     void (*progress)(void *context, const char *phase); /* may be NULL */
     void *progress_context;
 } rlx_compile_options_t;

@@ -3,10 +3,13 @@
  * The choice depends on the op alone: kernel, stride, channels, weights, and extents where the model itself fixes them; never on batch,
  * target, threads or --shape. First speed: a model of cost whose constants were measured once and are the same for everyone. Then
  * accuracy: F(4,3) and F(2,3) must stay within the bounds with this layer's weights (ir/conv_accuracy.h). */
+#include <stdio.h>
+
 #include "ir/conv_accuracy.h"
 #include "ir/conv_algorithm.h"
 #include "ir/conv_geometry.h"
 #include "ir/conv_operands.h"
+#include "ir/explain.h"
 #include "ir/pass.h"
 
 #define ERROR_MEAN 3e-6
@@ -59,6 +62,24 @@ static bool is_accurate(rlx_conv_algorithm_t algorithm, const conv_size_t *s, co
     return error.mean <= ERROR_MEAN && error.max <= ERROR_MAX;
 }
 
+static const char *percent_print(double percent, char out[16])
+{
+    snprintf(out, 16, "%.0f%%", percent);
+    return out;
+}
+
+/* Tells the choice, and what the others would have cost, in percent of direct. */
+static rlx_conv_algorithm_t chosen(const rlx_graph_t *graph, const rlx_op_t *op, rlx_conv_algorithm_t algorithm, const conv_size_t *s, const char *rule)
+{
+    double direct = cost_of(RLX_CONV_ALGORITHM_DIRECT, s);
+    char text[16];
+
+    rlx_explain(graph, op, "algorithm", rule, "algorithm=\"direct\" on the operator, or --accuracy",
+                "%s; of direct's work F(2,3) does %.0f%%, F(4,3) %s", rlx_conv_algorithm_name(algorithm), 100 * cost_of(RLX_CONV_ALGORITHM_F23, s) / direct,
+                s->stride == 1 ? percent_print(100 * cost_of(RLX_CONV_ALGORITHM_F43, s) / direct, text) : "cannot be taken at this stride");
+    return algorithm;
+}
+
 static rlx_conv_algorithm_t choose(const rlx_graph_t *graph, const rlx_op_t *op)
 {
     conv_size_t s = size_read(graph, op);
@@ -66,10 +87,21 @@ static rlx_conv_algorithm_t choose(const rlx_graph_t *graph, const rlx_op_t *op)
            f43 = cost_of(RLX_CONV_ALGORITHM_F43, &s);
 
     if (s.channels < CHANNELS_LEAST)
-        return RLX_CONV_ALGORITHM_DIRECT;
+        return chosen(graph, op, RLX_CONV_ALGORITHM_DIRECT, &s, "fewer than 5 input channels: the direct kernel for them is faster");
     if (graph->accuracy == RLX_ACCURACY_DEFAULT && s.stride == 1 && f43 < f23 && f43 < direct && is_accurate(RLX_CONV_ALGORITHM_F43, &s, op))
-        return RLX_CONV_ALGORITHM_F43;
-    return f23 < direct && is_accurate(RLX_CONV_ALGORITHM_F23, &s, op) ? RLX_CONV_ALGORITHM_F23 : RLX_CONV_ALGORITHM_DIRECT;
+        return chosen(graph, op, RLX_CONV_ALGORITHM_F43, &s, "the least work whose error with these weights is within 3e-6 (mean) and 5e-5 (most)");
+    if (f23 < direct && is_accurate(RLX_CONV_ALGORITHM_F23, &s, op))
+        return chosen(graph, op, RLX_CONV_ALGORITHM_F23, &s, "the least work within the bounds of error and of --accuracy");
+    return chosen(graph, op, RLX_CONV_ALGORITHM_DIRECT, &s, "no Winograd form is 10% cheaper and within the bounds of error");
+}
+
+/* Where the author wrote the algorithm, it stays. */
+static bool is_stated(const rlx_graph_t *graph, const rlx_op_t *op)
+{
+    if (rlx_op_attr(op, "algorithm") == NULL)
+        return false;
+    rlx_explain(graph, op, "algorithm", "the model says so", "leave algorithm out", "%s", rlx_op_string(op, "algorithm"));
+    return true;
 }
 
 rlx_status_t rlx_pass_algorithm(rlx_graph_t *graph, rlx_diag_t *diag)
@@ -78,8 +110,13 @@ rlx_status_t rlx_pass_algorithm(rlx_graph_t *graph, rlx_diag_t *diag)
     for (rlx_op_t *op = graph->first; op != NULL; op = op->next) {
         rlx_conv_algorithm_t algorithm;
 
-        if (graph->accuracy == RLX_ACCURACY_DIRECT || !rlx_conv_winograd_fits(graph, op, RLX_CONV_ALGORITHM_F23))
+        if (op->kind != RLX_OP_conv || is_stated(graph, op))
             continue;
+        if (graph->accuracy == RLX_ACCURACY_DIRECT || !rlx_conv_winograd_fits(graph, op, RLX_CONV_ALGORITHM_F23)) {
+            rlx_explain(graph, op, "algorithm", "Winograd is for f32, constant 3x3 kernels, stride 1 or 2, one group, and not for --accuracy direct",
+                        "nothing, or --accuracy default", "direct");
+            continue;
+        }
         algorithm = choose(graph, op);
         if (algorithm != RLX_CONV_ALGORITHM_DIRECT)
             rlx_op_set_string(graph, op, "algorithm", rlx_conv_algorithm_name(algorithm));

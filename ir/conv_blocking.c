@@ -67,6 +67,18 @@ static void rows_choose(rlx_graph_t *graph, rlx_expr_t height, rlx_expr_t row_by
     out->blocks = rlx_expr_ceildiv(e, height, out->rows);
 }
 
+/* Rows that a text asks for. */
+static void rows_demand(rlx_graph_t *graph, const rlx_conv_geometry_t *g, rlx_conv_blocking_t *b)
+{
+    rlx_exprs_t *e = graph->exprs;
+
+    if (g->demand.rows > 0)
+        b->rows = num(graph, g->demand.rows);
+    if (g->demand.rows_together)
+        b->rows = rlx_expr_max(e, num(graph, 1), g->out[0]);
+    b->blocks = rlx_expr_ceildiv(e, g->out[0], b->rows);
+}
+
 /* Pixels of one gathered row, all row phases and column variants included: conv_gather_shape(). */
 static rlx_expr_t row_pixels(rlx_graph_t *graph, const rlx_conv_geometry_t *g)
 {
@@ -148,12 +160,17 @@ rlx_conv_blocking_t rlx_conv_blocking_direct(rlx_graph_t *graph, const rlx_conv_
     else if (!b.gathered)
         b.range = small ? out_blocks : least(out_blocks, 8);
     b.range = least(out_blocks, chosen(g->cut.range, b.range));
+    if (g->demand.outputs_apart)
+        b.range = least(b.range, 2);
+    if (g->demand.outputs > 0 || g->demand.outputs_together)
+        b.range = g->demand.outputs_together ? out_blocks : least(out_blocks, g->demand.outputs / 16);
     b.ranges = (out_blocks + b.range - 1) / b.range;
     if (small)
         most = rlx_expr_max(e, num(graph, 2 * halo + 2), rlx_expr_ceildiv(e, g->out[0], num(graph, (pieces + b.ranges - 1) / b.ranges)));
     if (small)
         most = rlx_expr_min(e, rows_half(graph, g), most);
     rows_choose(graph, g->out[0], row_bytes, chosen(g->cut.cache_kib << 10, small ? CACHE_BYTES : CACHE_BYTES_MOST), halo, most, &b);
+    rows_demand(graph, g, &b);
     b.scratch = scratch_bytes(graph, cells, b.gathered || in_place ? num(graph, 0) : row_bytes, b.rows, halo);
     return b;
 }
@@ -170,6 +187,7 @@ static rlx_conv_blocking_t blocking_planar(rlx_graph_t *graph, const rlx_conv_ge
 
     rows_choose(graph, g->out[0], row_bytes, chosen(g->cut.cache_kib << 10, bytes), halo,
                 rlx_expr_ceildiv(e, g->out[0], num(graph, chosen(g->cut.pieces, pieces))), &b);
+    rows_demand(graph, g, &b);
     b.scratch = scratch_bytes(graph, g->kernel[0] * g->kernel[1] * channels, row_bytes, b.rows, halo);
     return b;
 }
@@ -177,14 +195,6 @@ static rlx_conv_blocking_t blocking_planar(rlx_graph_t *graph, const rlx_conv_ge
 rlx_conv_blocking_t rlx_conv_blocking_first(rlx_graph_t *graph, const rlx_conv_geometry_t *g, int64_t channels)
 {
     return blocking_planar(graph, g, channels, FIRST_BYTES, 1);
-}
-
-rlx_conv_blocking_t rlx_conv_blocking_few(rlx_graph_t *graph, const rlx_conv_geometry_t *g, int64_t channels)
-{
-    rlx_conv_blocking_t b = blocking_planar(graph, g, channels, CACHE_BYTES, PIECES / 2);
-
-    b.scratch = rlx_expr_add(graph->exprs, b.scratch, num(graph, 64));
-    return b;
 }
 
 rlx_conv_geometry_t rlx_conv_geometry_column(const rlx_graph_t *graph, const rlx_conv_geometry_t *geometry)
@@ -224,6 +234,7 @@ rlx_conv_blocking_t rlx_conv_blocking_depthwise(rlx_graph_t *graph, const rlx_co
 
     rows_choose(graph, g->out[0], row_bytes, chosen(g->cut.cache_kib << 10, DEPTHWISE_BYTES), halo,
                 rlx_expr_min(e, rows_half(graph, g), most), &b);
+    rows_demand(graph, g, &b);
     b.scratch = num(graph, 0);
     return b;
 }

@@ -22,7 +22,6 @@ rlx_conv_blocking_t rlx_conv_blocking_direct(rlx_graph_t *graph, const rlx_conv_
 rlx_conv_blocking_t rlx_conv_blocking_first(rlx_graph_t *graph, const rlx_conv_geometry_t *geometry, int64_t channels);
 /* `channels` of all groups, here and for depthwise ones. */
 rlx_conv_blocking_t rlx_conv_blocking_group(rlx_graph_t *graph, const rlx_conv_geometry_t *geometry, int64_t channels);
-rlx_conv_blocking_t rlx_conv_blocking_few(rlx_graph_t *graph, const rlx_conv_geometry_t *geometry, int64_t channels);
 rlx_conv_blocking_t rlx_conv_blocking_depthwise(rlx_graph_t *graph, const rlx_conv_geometry_t *geometry, int64_t channels);
 rlx_conv_blocking_t rlx_conv_blocking_transpose(rlx_graph_t *graph, const rlx_conv_geometry_t *geometry, int64_t channels, int64_t outputs);
 /* Whether a convolution reads its input as it lies: 1x1, stride 1, no padding. */
@@ -43,6 +42,18 @@ typedef struct rlx_winograd_blocking {
 rlx_expr_t rlx_winograd_patches(rlx_graph_t *graph, const rlx_conv_geometry_t *geometry, int m, rlx_expr_t batch);
 rlx_winograd_blocking_t rlx_winograd_blocking(rlx_graph_t *graph, const rlx_conv_geometry_t *geometry, int m, rlx_expr_t batch,
                                               int64_t channels, int64_t outputs);
+
+/* ir/width_blocking.c: of conv_width; `channels` and `outputs` of a group. */
+typedef struct rlx_width_blocking {
+    rlx_expr_t piece, pieces;  /* output rows of a work tile, work tiles of an image */
+    rlx_expr_t rows, columns;  /* of a gathered tile */
+    int64_t range, ranges;     /* outputs of a work tile, and how many such ranges a group has */
+    int64_t block;             /* outputs of a weight block */
+    rlx_expr_t across;         /* floats of scratch for results that run on across rows */
+    rlx_expr_t scratch;        /* bytes per worker */
+} rlx_width_blocking_t;
+rlx_width_blocking_t rlx_conv_blocking_width(rlx_graph_t *graph, const rlx_conv_geometry_t *geometry, int64_t group, int64_t channels,
+                                             int64_t outputs, const rlx_demand_t *demand);
 
 /* A geometry of spatial rank 1 as rank 2 with height 1. */
 rlx_conv_geometry_t rlx_conv_geometry_plane(const rlx_graph_t *graph, const rlx_conv_geometry_t *geometry);

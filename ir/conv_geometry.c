@@ -75,7 +75,7 @@ rlx_conv_geometry_t rlx_conv_geometry_of(const rlx_graph_t *graph, const rlx_op_
     for (int i = 0; i < g.rank; ++i)
         g.out[i] = out->dims[i + 2];
     if (op->sched != NULL)
-        g.cut = ((const rlx_schedule_t *)op->sched)->cut;
+        g.cut = ((const rlx_schedule_t *)op->sched)->cut, g.demand = ((const rlx_schedule_t *)op->sched)->demand;
     return g;
 }
 

@@ -14,6 +14,7 @@ typedef struct rlx_conv_geometry {
     int64_t kernel[3], stride[3], dilation[3];
     rlx_expr_t pad[3], pad_end[3];
     rlx_cut_t cut;                           /* of an op whose shape rule has run */
+    rlx_demand_t demand;                     /* the same */
 } rlx_conv_geometry_t;
 
 /* Reads rank and spatial extents of operand 0, strides, dilations, pads; the kernel from attribute "kernel" or, for operators with weights,

@@ -30,7 +30,7 @@ typedef enum rlx_conv_form {
     RLX_CONV_TRANSPOSE,
     RLX_CONV_GROUP,
     RLX_CONV_WINOGRAD,
-    RLX_CONV_FEW, /* row-major */
+    RLX_CONV_WIDTH, /* row-major: output columns in the lanes */
 } rlx_conv_form_t;
 /* No pad may be negative: fast kernels read cells past the map, but none is cut off. */
 bool rlx_conv_pads_natural(const rlx_graph_t *graph, const rlx_op_t *op);
@@ -44,8 +44,8 @@ rlx_status_t rlx_conv_lower_group(rlx_builder_t *builder, const rlx_op_t *op, co
 /* ir/lower_winograd.c: ops whose algorithm is not direct. */
 rlx_status_t rlx_winograd_lower_plain(rlx_builder_t *builder, const rlx_op_t *op, rlx_diag_t *diag);
 rlx_status_t rlx_winograd_lower_c16(rlx_builder_t *builder, const rlx_op_t *op, rlx_diag_t *diag);
-/* ir/lower_conv_few.c: form RLX_CONV_FEW. */
-rlx_status_t rlx_conv_lower_few(rlx_builder_t *builder, const rlx_op_t *op, rlx_expr_t flops, rlx_diag_t *diag);
+/* ir/lower_conv_width.c: form RLX_CONV_WIDTH. */
+rlx_status_t rlx_conv_lower_width(rlx_builder_t *builder, const rlx_op_t *op, rlx_expr_t flops, rlx_diag_t *diag);
 /* ir/lower_pool.c */
 bool rlx_pool_wants_c16(const rlx_graph_t *graph, const rlx_op_t *op);
 rlx_status_t rlx_pool_lower(rlx_builder_t *builder, const rlx_op_t *op, rlx_diag_t *diag);

@@ -1,9 +1,12 @@
 /* Fusion of element-wise ops: behind a convolution or product they become its epilogue; elsewhere, chains become one `fused` op.
  * Keeps every bit: each element goes through the same operations in the same order, only without trips to memory. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/assert.h"
+#include "ir/affinity.h"
 #include "ir/constraint.h"
+#include "ir/explain.h"
 #include "ir/pass.h"
 #include "kernels/params_elementwise.h"
 
@@ -106,6 +109,8 @@ static void absorb(rlx_graph_t *graph, rlx_op_t *op, rlx_op_t *user, const rlx_e
     if (sched->epilogue == NULL)
         sched->epilogue = rlx_graph_alloc(graph, sizeof *sched->epilogue);
     sched->epilogue->steps[sched->epilogue->n_steps++] = *step;
+    rlx_explain(graph, user, "fusion", "element by element on a result that nobody else reads: no trip to memory", "another reader, a layout or a memory of its own",
+                "fused into '%s': applied to its results in registers", op->name);
     if (step->tensor != NULL) {
         append_operand(graph, op, step->tensor);
         unlink_op(graph, op);
@@ -120,20 +125,42 @@ static void absorb(rlx_graph_t *graph, rlx_op_t *op, rlx_op_t *user, const rlx_e
     --graph->n_ops;
 }
 
+/* Why `user`, the next op, cannot become part of `op`, or NULL. */
+static const char *epilogue_obstacle(const rlx_graph_t *graph, const rlx_op_t *op, rlx_op_t *user, rlx_epilogue_step_t *out_step,
+                                     char why[RLX_AFFINITY_WHY])
+{
+    if (!is_elementwise(user) || user->kind == RLX_OP_fused || !residual_step(graph, user, op->out[0], out_step))
+        return "is no step of an epilogue";
+    if (out_step->tensor != NULL && (!defined_before(out_step->tensor, user) || out_step->tensor == op->out[0]))
+        return "reads a tensor that is not there yet";
+    if (rlx_op_has_demand(user))
+        return "has a schedule of its own";
+    return rlx_affinity_keeps(op->out[0], user->out[0], why) ? why : NULL;
+}
+
 static void grow_epilogue(rlx_graph_t *graph, rlx_op_t *op)
 {
-    int steps = 0;
+    char why[RLX_AFFINITY_WHY];
 
-    while (steps < RLX_EPILOGUE_MAX) {
+    for (int steps = 0; steps < RLX_EPILOGUE_MAX; steps++) {
         rlx_op_t *user = rlx_value_single_user(graph, op->out[0]);
+        const char *obstacle;
         rlx_epilogue_step_t step;
 
-        if (user == NULL || !is_elementwise(user) || user->kind == RLX_OP_fused || !residual_step(graph, user, op->out[0], &step))
+        if (user == NULL) {
+            rlx_explain(graph, op, "fusion", "a result that others read, too, needs its buffer", "fewer readers",
+                        op->out[0]->is_output ? "nothing more is fused: '%s' is an output" : "nothing more is fused: '%s' has several readers",
+                        op->out[0]->name);
             return;
-        if (step.tensor != NULL && (!defined_before(step.tensor, user) || step.tensor == op->out[0]))
+        }
+        obstacle = epilogue_obstacle(graph, op, user, &step, why);
+        if (obstacle != NULL) {
+            rlx_explain(graph, op, "fusion", obstacle == why ? "operators with different memories are not fused" : "kernels/epilogue.h lists the steps",
+                        obstacle == why ? "the same memory_affinity, or none on the tensor between" : "an element-wise operator there",
+                        "not fused with '%s' (%s): %s", user->name, rlx_op_info(user->kind)->name, obstacle);
             return;
+        }
         absorb(graph, op, user, &step);
-        ++steps;
     }
 }
 
@@ -221,6 +248,21 @@ static bool can_inline(const rlx_op_t *op, const rlx_value_t *value)
     return producer != NULL && is_elementwise(producer) && !value->is_output && rlx_value_same_shape(value, op->out[0]) && value->n_uses == uses_by(op, value);
 }
 
+/* What the text says may forbid what could be. */
+static bool may_inline(const rlx_graph_t *graph, const rlx_op_t *op, const rlx_value_t *value)
+{
+    const rlx_op_t *producer = value->producer;
+    char why[RLX_AFFINITY_WHY];
+
+    if (rlx_op_has_demand(op) || rlx_op_has_demand(producer))
+        snprintf(why, sizeof why, "a schedule of its own");
+    else if (!rlx_affinity_keeps(value, op->out[0], why))
+        return true;
+    rlx_explain(graph, producer, "fusion", "what the text says of a tensor or its operator is kept", "the same memory_affinity, or none, and no schedule",
+                "not fused into '%s': %s", op->name, why);
+    return false;
+}
+
 /* Whether the target's code may hold the merged chain: an upper bound of its scratch, a block for every operand, step and result. */
 static bool chain_allowed(const rlx_graph_t *graph, const merge_t *merge, const rlx_op_t *op, const rlx_op_t *producer)
 {
@@ -248,6 +290,8 @@ static rlx_op_t *inline_producer(rlx_graph_t *graph, rlx_op_t *op, rlx_value_t *
         merge_chain(graph, &merge, op, value, merge.chain.n_steps - 1);
     if (merge.full || !chain_allowed(graph, &merge, op, producer))
         return NULL;
+    rlx_explain(graph, producer, "fusion", "element by element on a result that nobody else reads: no trip to memory",
+                "another reader, a layout or a memory of its own", "fused with '%s' (%s) into one pass over memory", op->name, rlx_op_info(op->kind)->name);
     out->producer = NULL; /* changes hands */
     fused = rlx_graph_op(graph, op, RLX_OP_fused, op->name, merge.n_operands, merge.operands, 1, &out);
     fused->source = op->source;
@@ -272,7 +316,7 @@ static rlx_op_t *grow_chain(rlx_graph_t *graph, rlx_op_t *op)
         for (int i = 0; i < op->n_in && !changed; ++i) {
             rlx_op_t *fused;
 
-            if (!can_inline(op, op->in[i]))
+            if (!can_inline(op, op->in[i]) || !may_inline(graph, op, op->in[i]))
                 continue;
             fused = inline_producer(graph, op, op->in[i]);
             if (fused != NULL) {

@@ -117,6 +117,7 @@ struct rlx_graph {
     const char *text;          /* the name of the file whose lines `source` of ops names; NULL: made of something else */
     rlx_accuracy_t accuracy;
     const struct rlx_constraint *constraint; /* ir/constraint.h; NULL: none */
+    struct rlx_explain *explain; /* ir/explain.h; borrowed; NULL: nobody asked */
     rlx_exprs_t *exprs;
     rlx_op_t *first, *last;
     int n_ops;

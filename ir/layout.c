@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "ir/conv_operands.h"
+#include "ir/layout_demand.h"
 #include "ir/layout_support.h"
 #include "ir/pass.h"
 #include "ir/quant.h"
@@ -14,8 +16,8 @@
 typedef struct layouts {
     rlx_graph_t *graph;
     rlx_diag_t *diag;
-    rlx_value_t **other; /* by value id: the same tensor in the other layout, or NULL */
-    int cap;
+    rlx_value_t **other; /* by value id and layout: the same tensor in that layout, or NULL */
+    int cap;             /* of values */
 } layouts_t;
 
 static bool blockable(const rlx_value_t *value)
@@ -53,42 +55,40 @@ static rlx_value_t *block_constant(layouts_t *l, const rlx_value_t *value)
     return out;
 }
 
-static rlx_value_t **other_slot(layouts_t *l, const rlx_value_t *value)
+/* Layouts that activations may have. */
+enum { LAYOUTS = 3 };
+static int layout_index(rlx_layout_t layout) { return layout == RLX_LAYOUT_C16 ? 1 : layout == RLX_LAYOUT_CHANNELS_LAST ? 2 : 0; }
+
+static rlx_value_t **other_slot(layouts_t *l, const rlx_value_t *value, rlx_layout_t layout)
 {
     if ((int)value->id >= l->cap) {
         int cap = l->graph->n_values * 2 + 64;
-        rlx_value_t **grown = rlx_graph_alloc(l->graph, (size_t)cap * sizeof *grown);
+        rlx_value_t **grown = rlx_graph_alloc(l->graph, (size_t)cap * LAYOUTS * sizeof *grown);
 
         if (l->cap > 0)
-            memcpy(grown, l->other, (size_t)l->cap * sizeof *grown);
+            memcpy(grown, l->other, (size_t)l->cap * LAYOUTS * sizeof *grown);
         l->other = grown;
         l->cap = cap;
     }
-    return &l->other[value->id];
+    return &l->other[(int)value->id * LAYOUTS + layout_index(layout)];
 }
 
-/* `value` in `layout`, through a reorder before `op` where needed. */
+/* `value` in `layout`, through a reorder before `op` where needed; between blocks and channels-last through row-major. */
 static rlx_value_t *as_layout(layouts_t *l, rlx_value_t *value, rlx_layout_t layout, rlx_op_t *op)
 {
     rlx_value_t *made;
-    rlx_op_t *reorder;
 
     if (value == NULL || value->layout == layout)
         return value;
-    if (*other_slot(l, value) != NULL)
-        return *other_slot(l, value);
-    if (value->data != NULL && layout == RLX_LAYOUT_C16) {
+    if (*other_slot(l, value, layout) != NULL)
+        return *other_slot(l, value, layout);
+    if (value->layout != RLX_LAYOUT_ROW_MAJOR && layout != RLX_LAYOUT_ROW_MAJOR)
+        made = as_layout(l, as_layout(l, value, RLX_LAYOUT_ROW_MAJOR, op), layout, op);
+    else if (value->data != NULL && layout == RLX_LAYOUT_C16)
         made = block_constant(l, value);
-    } else {
-        made = rlx_graph_value(l->graph, value->name, value->dtype);
-        reorder = rlx_graph_op(l->graph, op, RLX_OP_reorder, value->name, 1, &value, 1, &made);
-        reorder->source = op->source;
-        rlx_op_set_int(l->graph, reorder, "to", layout);
-        made->rank = value->rank;
-        memcpy(made->dims, value->dims, sizeof made->dims);
-        made->layout = layout;
-    }
-    *other_slot(l, value) = made;
+    else
+        made = rlx_layout_reorder(l->graph, value, layout, op, op->source);
+    *other_slot(l, value, layout) = made;
     return made;
 }
 
@@ -154,7 +154,11 @@ static bool elementwise_carries(layouts_t *l, rlx_op_t *op)
 {
     const rlx_graph_t *graph = l->graph;
     const rlx_value_t *out = op->out[0];
-    bool seen = false;
+    rlx_lanes_t lanes = rlx_op_demand(op)->lanes;
+    bool seen = lanes == RLX_LANES_CHANNEL;
+
+    if (lanes == RLX_LANES_WIDTH)
+        return false;
 
     if ((rlx_op_info(op->kind)->traits & RLX_TRAIT_ELEMENTWISE) == 0 || op->n_out != 1 || !blockable(out) || !all_f32(op))
         return false;
@@ -175,6 +179,34 @@ static void visit_elementwise(layouts_t *l, rlx_op_t *op)
         if (op->in[i] != NULL)
             operand_as(l, op, i, operand_role(l->graph, op->in[i], op->out[0]) == ROLE_SCALAR ? RLX_LAYOUT_ROW_MAJOR : RLX_LAYOUT_C16);
     op->out[0]->layout = RLX_LAYOUT_C16;
+}
+
+/* Element by element on channels-last tensors of one shape. */
+static bool elementwise_is_last(const rlx_graph_t *graph, const rlx_op_t *op)
+{
+    const rlx_value_t *out = op->out[0];
+    bool seen = false;
+
+    if ((rlx_op_info(op->kind)->traits & RLX_TRAIT_ELEMENTWISE) == 0 || op->n_out != 1 || rlx_op_demand(op)->lanes != RLX_LANES_CHOSEN)
+        return false;
+    for (int i = 0; i < op->n_in; ++i) {
+        int64_t count;
+
+        if (op->in[i] == NULL || (rlx_expr_is_const(graph->exprs, rlx_value_count(graph, op->in[i]), &count) && count == 1))
+            continue;
+        if (op->in[i]->data != NULL || !rlx_value_same_shape(op->in[i], out))
+            return false;
+        seen |= op->in[i]->layout == RLX_LAYOUT_CHANNELS_LAST;
+    }
+    return seen;
+}
+
+static void visit_last(layouts_t *l, rlx_op_t *op)
+{
+    for (int i = 0; i < op->n_in; ++i)
+        if (op->in[i] != NULL)
+            operand_as(l, op, i, rlx_value_same_shape(op->in[i], op->out[0]) && op->in[i]->rank > 2 ? RLX_LAYOUT_CHANNELS_LAST : RLX_LAYOUT_ROW_MAJOR);
+    op->out[0]->layout = RLX_LAYOUT_CHANNELS_LAST;
 }
 
 static bool is_channel_axis(const rlx_op_t *op, const rlx_value_t *value)
@@ -216,10 +248,28 @@ static bool reduce_carries(layouts_t *l, const rlx_op_t *op)
 /* What is left without axes of space is row-major. */
 static void visit_reduce(rlx_op_t *op) { op->out[0]->layout = blockable(op->out[0]) ? RLX_LAYOUT_C16 : RLX_LAYOUT_ROW_MAJOR; }
 
+/* The tensors of an epilogue are operands as well: both see the same value. */
+static void epilogue_as(layouts_t *l, rlx_op_t *op, rlx_layout_t layout)
+{
+    const rlx_schedule_t *sched = op->sched;
+
+    for (int i = 0; sched != NULL && sched->epilogue != NULL && i < sched->epilogue->n_steps; ++i) {
+        rlx_epilogue_step_t *step = &sched->epilogue->steps[i];
+
+        if (step->tensor != NULL)
+            step->tensor = as_layout(l, step->tensor, layout, op);
+    }
+}
+
+/* The convolution in columns reads channels-last as it lies. */
 static void all_row_major(layouts_t *l, rlx_op_t *op)
 {
+    bool reads_last = op->kind == RLX_OP_conv && rlx_conv_form(l->graph, op) == RLX_CONV_WIDTH;
+
     for (int i = 0; i < op->n_in; ++i)
-        operand_as(l, op, i, RLX_LAYOUT_ROW_MAJOR);
+        if (!(reads_last && i == 0 && op->in[0]->layout == RLX_LAYOUT_CHANNELS_LAST))
+            operand_as(l, op, i, RLX_LAYOUT_ROW_MAJOR);
+    epilogue_as(l, op, RLX_LAYOUT_ROW_MAJOR);
 }
 
 static void visit_conv(layouts_t *l, rlx_op_t *op, bool input_row_major)
@@ -230,12 +280,7 @@ static void visit_conv(layouts_t *l, rlx_op_t *op, bool input_row_major)
     operand_as(l, op, 0, input_row_major ? RLX_LAYOUT_ROW_MAJOR : RLX_LAYOUT_C16);
     for (int i = residuals; i < op->n_in; ++i)
         operand_as(l, op, i, RLX_LAYOUT_C16);
-    for (int i = 0; sched != NULL && sched->epilogue != NULL && i < sched->epilogue->n_steps; ++i) {
-        rlx_epilogue_step_t *step = &sched->epilogue->steps[i];
-
-        if (step->tensor != NULL)
-            step->tensor = as_layout(l, step->tensor, RLX_LAYOUT_C16, op);
-    }
+    epilogue_as(l, op, RLX_LAYOUT_C16);
     op->out[0]->layout = RLX_LAYOUT_C16;
 }
 
@@ -308,6 +353,8 @@ static void visit(layouts_t *l, rlx_op_t *op)
         visit_quant(l, op);
     } else if (elementwise_carries(l, op)) {
         visit_elementwise(l, op);
+    } else if (elementwise_is_last(l->graph, op)) {
+        visit_last(l, op);
     } else if (split_carries(op)) {
         for (int i = 0; i < op->n_out; ++i)
             if (op->out[i] != NULL)
@@ -325,51 +372,22 @@ static void visit(layouts_t *l, rlx_op_t *op)
     }
 }
 
-/* Graph outputs are row-major: what a client sees never depends on a layout. */
-static void settle_outputs(layouts_t *l)
-{
-    for (int i = 0; i < l->graph->n_outputs; ++i) {
-        rlx_value_t *value = l->graph->outputs[i];
-        rlx_value_t *blocked;
-        rlx_op_t *op = value->producer, *reorder;
-
-        if (value->layout == RLX_LAYOUT_ROW_MAJOR || op == NULL)
-            continue;
-        blocked = rlx_graph_value(l->graph, value->name, value->dtype);
-        blocked->rank = value->rank;
-        memcpy(blocked->dims, value->dims, sizeof blocked->dims);
-        blocked->layout = RLX_LAYOUT_C16;
-        rlx_value_replace_uses(l->graph, value, blocked);
-        for (int k = 0; k < op->n_out; ++k)
-            if (op->out[k] == value)
-                op->out[k] = blocked;
-        blocked->producer = op;
-        value->layout = RLX_LAYOUT_ROW_MAJOR;
-        value->producer = NULL; /* changes hands */
-        reorder = rlx_graph_op(l->graph, op->next, RLX_OP_reorder, value->name, 1, &blocked, 1, &value);
-        reorder->source = op->source;
-        rlx_op_set_int(l->graph, reorder, "to", RLX_LAYOUT_ROW_MAJOR);
-        /* replace_uses moved the graph output too: give it back. */
-        for (int k = 0; k < l->graph->n_outputs; ++k)
-            if (l->graph->outputs[k] == blocked) {
-                l->graph->outputs[k] = value;
-                ++value->n_uses;
-                --blocked->n_uses;
-            }
-        blocked->is_output = false;
-        value->is_output = true;
-    }
-}
-
 rlx_status_t rlx_pass_layout(rlx_graph_t *graph, rlx_diag_t *diag)
 {
     layouts_t l = {.graph = graph, .diag = diag};
 
+    RLX_TRY(rlx_layout_check(graph, diag));
     rlx_channels_sink(graph);
-    for (rlx_op_t *op = graph->first; op != NULL; op = op->next)
-        if (op->kind != RLX_OP_reorder)
-            visit(&l, op);
-    settle_outputs(&l);
+    rlx_layout_fix_inputs(graph);
+    for (rlx_op_t *op = graph->first; op != NULL; op = op->next) {
+        if (op->kind == RLX_OP_reorder)
+            continue;
+        visit(&l, op);
+        for (int i = 0; i < op->n_out; ++i)
+            if (op->out[i] != NULL)
+                rlx_layout_fix_output(graph, op, i);
+    }
+    rlx_layout_settle_outputs(graph);
     rlx_pass_dead_code(graph);
     return RLX_OK;
 }

@@ -51,8 +51,8 @@ static rlx_status_t lower_conv(rlx_builder_t *builder, const rlx_op_t *op, rlx_d
         return rlx_conv_lower_c16(builder, op, diag);
     if (rlx_conv_algorithm(op) != RLX_CONV_ALGORITHM_DIRECT)
         return rlx_winograd_lower_plain(builder, op, diag);
-    if (op->kind == RLX_OP_conv && rlx_builder_level(builder) > 1 && rlx_conv_form(rlx_builder_graph(builder), op) == RLX_CONV_FEW)
-        return rlx_conv_lower_few(builder, op, flops_of(rlx_builder_graph(builder), op), diag);
+    if (op->kind == RLX_OP_conv && rlx_builder_level(builder) > 1 && rlx_conv_form(rlx_builder_graph(builder), op) == RLX_CONV_WIDTH)
+        return rlx_conv_lower_width(builder, op, flops_of(rlx_builder_graph(builder), op), diag);
     return lower_plain(builder, op, diag);
 }
 

@@ -64,11 +64,14 @@ static bool is_few(const rlx_graph_t *graph, const rlx_op_t *op, const conv_shap
 
 rlx_conv_form_t rlx_conv_form(const rlx_graph_t *graph, const rlx_op_t *op)
 {
+    rlx_lanes_t lanes = rlx_op_demand(op)->lanes;
     conv_shape_t s;
     bool blocks;
 
     if (!shape_read(graph, op, &s) || !rlx_conv_pads_natural(graph, op))
         return RLX_CONV_PLAIN;
+    if (lanes == RLX_LANES_WIDTH)
+        return op->kind == RLX_OP_conv && rlx_conv_algorithm(op) == RLX_CONV_ALGORITHM_DIRECT ? RLX_CONV_WIDTH : RLX_CONV_PLAIN;
     if (rlx_op_attr(op, "channels") != NULL)
         return RLX_CONV_GROUP;
     if (rlx_conv_algorithm(op) != RLX_CONV_ALGORITHM_DIRECT)
@@ -78,10 +81,10 @@ rlx_conv_form_t rlx_conv_form(const rlx_graph_t *graph, const rlx_op_t *op)
         return blocks && strides_are_small(op) ? RLX_CONV_TRANSPOSE : RLX_CONV_PLAIN;
     if (s.group > 1 && s.group == s.channels && s.group == s.outputs)
         return RLX_CONV_DEPTHWISE;
-    if (is_few(graph, op, &s))
-        return RLX_CONV_FEW;
+    if (lanes == RLX_LANES_CHOSEN && is_few(graph, op, &s))
+        return RLX_CONV_WIDTH;
     if (s.group == 1 && s.channels <= FIRST_CHANNELS_MAX)
-        return s.outputs > FIRST_CHANNELS_MAX ? RLX_CONV_FIRST : RLX_CONV_PLAIN;
+        return s.outputs > FIRST_CHANNELS_MAX || lanes == RLX_LANES_CHANNEL ? RLX_CONV_FIRST : RLX_CONV_PLAIN;
     return blocks ? RLX_CONV_DIRECT : RLX_CONV_GROUP;
 }
 
@@ -96,7 +99,7 @@ bool rlx_conv_wants_c16(const rlx_graph_t *graph, const rlx_op_t *op, bool *out_
         return false;
     form = rlx_conv_form(graph, op);
     *out_input_row_major = form == RLX_CONV_FIRST;
-    return form != RLX_CONV_PLAIN && form != RLX_CONV_FEW;
+    return form != RLX_CONV_PLAIN && form != RLX_CONV_WIDTH;
 }
 
 static rlx_layout_t layout_of(rlx_conv_form_t form)
@@ -242,7 +245,7 @@ rlx_status_t rlx_conv_lower_c16(rlx_builder_t *builder, const rlx_op_t *op, rlx_
     rlx_expr_t tiles;
     const rlx_value_t *x = op->in[0];
 
-    if (form == RLX_CONV_PLAIN || form == RLX_CONV_FEW || !shape_read(graph, op, &s))
+    if (form == RLX_CONV_PLAIN || form == RLX_CONV_WIDTH || !shape_read(graph, op, &s))
         return rlx_shape_fail(diag, op, RLX_E_INTERNAL, "blocked layout on a convolution without a blocked kernel");
     if (form == RLX_CONV_WINOGRAD)
         return rlx_winograd_lower_c16(builder, op, diag);

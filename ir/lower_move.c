@@ -306,6 +306,35 @@ static rlx_status_t lower_trilu(rlx_builder_t *builder, const rlx_op_t *op, rlx_
     return rlx_step_end(step, batch, RLX_EXPR_NONE, RLX_EXPR_NONE, diag);
 }
 
+/* Elements between neighbours along `axis` of a row-major or channels-last value. */
+static rlx_expr_t layout_stride(rlx_graph_t *graph, const rlx_value_t *value, int axis)
+{
+    rlx_expr_t stride = value->dims[1];
+
+    if (value->layout != RLX_LAYOUT_CHANNELS_LAST)
+        return rlx_shape_stride(graph, value, axis);
+    if (axis == 1)
+        return num(graph, 1);
+    for (int i = axis > 1 ? axis + 1 : 2; i < value->rank; ++i)
+        stride = rlx_expr_mul(graph->exprs, stride, value->dims[i]);
+    return stride;
+}
+
+static rlx_status_t lower_channels_last(rlx_builder_t *builder, const rlx_op_t *op, rlx_diag_t *diag)
+{
+    rlx_graph_t *graph = rlx_builder_graph(builder);
+    const rlx_value_t *x = op->in[0], *y = op->out[0];
+    rlx_strided_t strided;
+
+    rlx_strided_init(graph, &strided);
+    for (int i = 0; i < x->rank; ++i) {
+        rlx_expr_t from = layout_stride(graph, x, i);
+
+        rlx_strided_axis(&strided, x->dims[i], from, layout_stride(graph, y, i));
+    }
+    return rlx_strided_lower(builder, op, &strided, x, y, diag);
+}
+
 static rlx_status_t lower_reorder(rlx_builder_t *builder, const rlx_op_t *op, rlx_diag_t *diag)
 {
     rlx_graph_t *graph = rlx_builder_graph(builder);
@@ -315,6 +344,8 @@ static rlx_status_t lower_reorder(rlx_builder_t *builder, const rlx_op_t *op, rl
     rlx_expr_t blocks = rlx_expr_ceildiv(graph->exprs, x->dims[1], num(graph, 16));
     rlx_step_t *step;
 
+    if (x->layout == RLX_LAYOUT_CHANNELS_LAST || op->out[0]->layout == RLX_LAYOUT_CHANNELS_LAST)
+        return lower_channels_last(builder, op, diag);
     if (x->dtype == RLX_U8)
         kernel = to_blocks ? RLX_K_qto_c16 : RLX_K_qfrom_c16;
     step = rlx_step_begin(builder, op, kernel, RLX_WORDS(rlx_to_c16_params_t));

@@ -22,6 +22,11 @@ void rlx_conv_mark_open(rlx_graph_t *graph);
 /* Transposed convolutions without overlap, to a few outputs, as 1x1 convolutions and depth_to_space. Biases must have been folded before;
  * part of the canonical form, runs last. ir/canonicalise_subpixel.c */
 rlx_status_t rlx_pass_subpixel(rlx_graph_t *graph, rlx_diag_t *diag);
+#define RLX_SCHEDULE_LEVEL 3 /* schedules and layouts of a text are obeyed from this optimisation level on */
+/* Reads what a text demands of schedules: obeyed by the passes and lowerings after it, or refused with the rule. ir/demand.c */
+rlx_status_t rlx_pass_demand(rlx_graph_t *graph, rlx_diag_t *diag);
+/* Whether a text demands anything of the op's own loops: then no other op takes it in. */
+bool rlx_op_has_demand(const rlx_op_t *op);
 /* Folds transposes into the products around them. ir/fuse_transpose.c */
 rlx_status_t rlx_pass_fuse_transpose(rlx_graph_t *graph, rlx_diag_t *diag);
 /* Scores, what is done to them, softmax and context of attention into one op. ir/fuse_attention.c */

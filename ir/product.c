@@ -192,6 +192,7 @@ static rlx_status_t lower_gemm(rlx_builder_t *builder, rlx_product_t *p, rlx_dia
     rlx_graph_t *graph = rlx_builder_graph(builder);
     bool packed = product_pack(builder, p);
     rlx_step_t *step = step_begin(builder, p, RLX_K_gemm, RLX_WORDS(rlx_gemm_params_t));
+    const rlx_demand_t *demand = rlx_op_demand(p->op);
     const rlx_cut_t cut = cut_of(p->op);
     int64_t columns, rows, n_tile = cut.columns > 0 ? cut.columns : N_TILE;
     rlx_expr_t m_blocks, n_tiles;
@@ -199,6 +200,10 @@ static rlx_status_t lower_gemm(rlx_builder_t *builder, rlx_product_t *p, rlx_dia
     rows = rlx_expr_is_const(graph->exprs, p->n, &columns) && columns <= SMALL_COLUMNS && packed ? SHORT_ROWS : RLX_GEMM_ROWS;
     if (cut.rows > 0)
         rows = cut.rows;
+    if (demand->rows > 0)
+        rows = demand->rows;
+    if (demand->columns > 0)
+        n_tile = demand->columns;
     m_blocks = rlx_expr_ceildiv(graph->exprs, p->m, num(graph, rows));
     n_tiles = rlx_expr_ceildiv(graph->exprs, p->n, num(graph, 16 * n_tile));
     RLX_TRY(rlx_epilogue_encode(step, RLX_WORD(rlx_gemm_params_t, epilogue), 3, epilogue_of(p->op), diag));

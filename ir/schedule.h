@@ -61,6 +61,20 @@ typedef struct rlx_cut {
 } rlx_cut_t;
 #define RLX_SCHEDULE_STEPS_MAX 8 /* of an op, that carry measured costs */
 
+/* What the author of a text asked for, as quantities that lowerings obey (ir/demand.c). 0: the compiler chooses. */
+typedef enum rlx_lanes { RLX_LANES_CHOSEN, RLX_LANES_CHANNEL, RLX_LANES_WIDTH } rlx_lanes_t;
+typedef struct rlx_demand {
+    rlx_lanes_t lanes;       /* what the vector lanes hold */
+    int64_t rows, columns;   /* output rows and columns of a tile; products: rows and 16-column blocks of theirs */
+    int64_t outputs;         /* output channels of a work tile */
+    int64_t block;           /* output channels of an inner block of weights */
+    bool rows_together;      /* rows are not spread over threads */
+    bool outputs_together;   /* output channels are not */
+    bool outputs_apart;      /* output channels are spread over threads */
+    bool outputs_outside;    /* loop order: output channels outside rows */
+    int64_t unroll_width, unroll_outputs; /* vectors and outputs of a register tile */
+} rlx_demand_t;
+
 typedef struct rlx_schedule {
     rlx_chain_t *chain;         /* fused */
     rlx_epilogue_t *epilogue;   /* conv, conv_transpose, matmul */
@@ -68,10 +82,20 @@ typedef struct rlx_schedule {
     int n_operands;           /* operands of the op proper, before residuals were appended */
     const char *key;          /* ir/tuning.h; NULL without tuning */
     rlx_cut_t cut;
+    rlx_demand_t demand;
+    const char *sync;         /* "step_barrier": all workers meet before the op reads; "none": decided that none is needed; NULL: nothing was asked */
     uint64_t scale[RLX_SCHEDULE_STEPS_MAX]; /* of the op's steps: rlx_program_cost_t */
 } rlx_schedule_t;
 
 /* The op's schedule, made on first use. */
 rlx_schedule_t *rlx_op_schedule(rlx_graph_t *graph, rlx_op_t *op);
+/* What was asked of `op`; all 0 where nothing was. */
+static inline const rlx_demand_t *rlx_op_demand(const rlx_op_t *op)
+{
+    static const rlx_demand_t none;
+    const rlx_schedule_t *sched = op->sched;
+
+    return sched != NULL ? &sched->demand : &none;
+}
 
 #endif

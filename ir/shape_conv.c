@@ -79,15 +79,15 @@ static rlx_status_t bias_check(rlx_graph_t *graph, rlx_op_t *op, int index, rlx_
     return rlx_shape_require_equal(graph, op, op->in[index]->dims[0], outputs, "bias and output channels", diag);
 }
 
-/* The attribute is set by ir/conv_algorithm_pass.c; a pass that changes the op afterwards must not leave what Winograd cannot compute. */
+/* The attribute is set by a text or ir/conv_algorithm_pass.c; a pass that changes the op afterwards must not leave what Winograd cannot compute. */
 static rlx_status_t algorithm_check(const rlx_graph_t *graph, const rlx_op_t *op, rlx_diag_t *diag)
 {
     rlx_conv_algorithm_t algorithm;
 
     if (!rlx_conv_algorithm_parse(rlx_op_string(op, "algorithm"), &algorithm))
-        return rlx_shape_fail(diag, op, RLX_E_INTERNAL, "algorithm '%s' is not known", rlx_op_string(op, "algorithm"));
+        return rlx_shape_fail(diag, op, RLX_E_ARG_VALUE, "algorithm '%s' is none of direct, F(2,3), F(4,3)", rlx_op_string(op, "algorithm"));
     if (algorithm != RLX_CONV_ALGORITHM_DIRECT && !rlx_conv_winograd_fits(graph, op, algorithm))
-        return rlx_shape_fail(diag, op, RLX_E_INTERNAL, "%s is for kernels of 3x3, stride 1 (F(2,3): or 2), dilation 1, one group and constant weights",
+        return rlx_shape_fail(diag, op, RLX_E_ARG_VALUE, "%s is for kernels of 3x3, stride 1 (F(2,3): or 2), dilation 1, one group and constant weights",
                               rlx_conv_algorithm_name(algorithm));
     return RLX_OK;
 }

@@ -42,12 +42,10 @@ static inline void conv_planar_pair(float *restrict even, float *restrict odd, c
     conv_planar_row(odd + i, x, first + 2 * i + 1, 2, beyond, width);
 }
 
-/* Planes [channel][row phase][column phase][row][column] of the input rows of the output rows from `row` on, and the steps through them in
- * the order of the chain: blocks of 16 channels, kernel cells, channels of the block. */
-static inline void conv_planar_gather(const rlx_conv_window_t *w, int64_t channels, const float *x, int64_t row,
-                                      const conv_gather_shape_t *s, int64_t *step, float *to)
+/* The steps through the planes of conv_planar_gather, in the order of the chain: blocks of 16 channels, kernel cells, channels of the block. */
+static inline void conv_planar_steps(const rlx_conv_window_t *w, int64_t channels, const conv_gather_shape_t *s, int64_t *step)
 {
-    int64_t channel_step = s->phases * s->variants * s->rows * s->columns, cells = w->kernel[1] * w->kernel[2], variant_step = s->rows * s->columns;
+    int64_t channel_step = s->phases * s->variants * s->rows * s->columns, cells = w->kernel[1] * w->kernel[2];
 
     for (int64_t block = 0; block < channels; block += 16)
         for (int64_t cell = 0; cell < cells; cell++) {
@@ -57,6 +55,15 @@ static inline void conv_planar_gather(const rlx_conv_window_t *w, int64_t channe
             for (int64_t c = block; c < block + 16 && c < channels; c++)
                 *step++ = c * channel_step + (plane * s->rows + h / w->stride[1]) * s->columns + v / w->stride[2];
         }
+}
+
+/* Planes [channel][row phase][column phase][row][column] of the input rows of the output rows from `row` on, and the steps through them. */
+static inline void conv_planar_gather(const rlx_conv_window_t *w, int64_t channels, const float *x, int64_t row,
+                                      const conv_gather_shape_t *s, int64_t *step, float *to)
+{
+    int64_t variant_step = s->rows * s->columns;
+
+    conv_planar_steps(w, channels, s, step);
     for (int64_t c = 0; c < channels; c++, x += w->in[1] * w->in[2])
         for (int64_t phase = 0; phase < s->phases; phase++, to += s->variants * s->rows * s->columns)
             for (int64_t r = 0; r < s->rows; r++) {
@@ -70,6 +77,28 @@ static inline void conv_planar_gather(const rlx_conv_window_t *w, int64_t channe
                     for (int64_t variant = 0; variant < s->variants; variant++)
                         conv_planar_row(row_to + variant * variant_step, from, variant - w->pad[2], w->stride[2], s->columns, w->in[2]);
             }
+}
+
+/* The same from an image whose pixels hold `pitch` channels each, of which `channels` from x on are gathered. */
+static inline void conv_planar_gather_last(const rlx_conv_window_t *w, int64_t pitch, int64_t channels, const float *x, int64_t row,
+                                           const conv_gather_shape_t *s, int64_t *step, float *to)
+{
+    conv_planar_steps(w, channels, s, step);
+    for (int64_t c = 0; c < channels; c++, x++)
+        for (int64_t phase = 0; phase < s->phases; phase++)
+            for (int64_t variant = 0; variant < s->variants; variant++)
+                for (int64_t r = 0; r < s->rows; r++, to += s->columns) {
+                    int64_t ih = (row + r) * w->stride[1] + phase - w->pad[1], first = variant - w->pad[2], lo, hi;
+                    const float *from = x + (ih * w->in[2] + first) * pitch;
+
+                    rlx_window_range(first, w->stride[2], rlx_window_inside(w, 1, ih) ? w->in[2] : 0, s->columns, &lo, &hi);
+                    for (int64_t i = 0; i < lo; i++)
+                        to[i] = 0;
+                    for (int64_t i = lo; i < hi; i++)
+                        to[i] = from[i * w->stride[2] * pitch];
+                    for (int64_t i = hi; i < s->columns; i++)
+                        to[i] = 0;
+                }
 }
 
 #endif

@@ -83,15 +83,24 @@ typedef struct rlx_conv_group_c16_params {
     rlx_epilogue_params_t epilogue;
 } rlx_conv_group_c16_params_t;
 
-/* conv_few. f32, depth 1, group 1, 1 to 4 outputs. In: x, w [k][outputs] with k in the order of the chain, bias or absent, the epilogue's
- * tensors. Out: y. Row-major. Tiles: batch * row blocks. Scratch: 8 bytes per k (a multiple of 64 in all), the gathered planes of a row
- * block (kernels/conv_planar.h), 64 bytes that are read and mean nothing. */
-typedef struct rlx_conv_few_params {
-    int64_t batch, channels, outputs;
+/* conv_width. f32, depth 1. In: x, w [group][block of outputs][k][block] with k in the order of the chain, the last block padded; bias or
+ * absent, the epilogue's tensors. Out: y. Row-major; x with `channels_last` [batch][height][width][channels].
+ * A work tile is a piece of an image's rows times a range of a group's outputs, cut into gathered tiles of rows x columns.
+ * Tiles: batch * group * pieces * ranges, the ranges fastest (`outputs_outside`: the pieces). Scratch: 8 bytes per k (a multiple of 64 in all),
+ * `across` floats, the planes of a gathered tile (kernels/conv_planar.h), 64 bytes that are read and mean nothing.
+ * across: 4 * (rows * pitch rounded up to 16), pitch the columns of a plane. */
+typedef struct rlx_conv_width_params {
+    int64_t batch, group, channels, outputs; /* all groups */
     rlx_conv_window_t window;
-    int64_t rows;
+    int64_t channels_last;
+    int64_t piece;                         /* output rows of a work tile, whole tiles but for the last */
+    int64_t rows, columns;                 /* of a gathered tile */
+    int64_t range, block;                  /* outputs of a work tile and of a weight block; a range is whole blocks */
+    int64_t outputs_outside;
+    int64_t unroll_width, unroll_outputs;  /* vectors and outputs of a register tile; 0: what fits the registers */
+    int64_t across;
     rlx_epilogue_params_t epilogue;
-} rlx_conv_few_params_t;
+} rlx_conv_width_params_t;
 
 /* conv_gather_c16. f32, depth 1. In: x (C16). Out: the input of each image and group gathered for all output rows (kernels/conv_gather.h).
  * Tiles: batch * group * input blocks of the group * row_tiles, where row_tiles is the gathered rows of one block. */

@@ -59,7 +59,7 @@ static void extents_print(const tile_t *tile, int rank, char *out, size_t bytes)
 }
 
 /* Reads one tile into logical order. */
-static bool tile_take(rlx_text_builder_t *builder, const rlx_syntax_field_t *field, const rlx_tile_t *written, const rlx_value_t *value, tile_t *out)
+static bool tile_take(rlx_text_builder_t *builder, const rlx_syntax_field_t *field, rlx_tile_t *written, const rlx_value_t *value, tile_t *out)
 {
     const char *layout = value->annotation != NULL ? value->annotation->layout : NULL;
     rlx_finding_t *finding;
@@ -76,8 +76,10 @@ static bool tile_take(rlx_text_builder_t *builder, const rlx_syntax_field_t *fie
         rlx_finding_expected(finding, "%d sizes", value->rank);
         return false;
     }
-    if (fits(written, out, NULL) || (layout != NULL && fits(written, out, layout)))
+    if (fits(written, out, NULL) || (layout != NULL && fits(written, out, layout))) {
+        memcpy(written->logical, out->size, sizeof written->logical);
         return true;
+    }
     extents_print(out, value->rank, extents, sizeof extents);
     finding = rlx_report(builder->findings, RLX_E_SCHEDULE_TEXT, field->value->span, "the tile of '%s' is larger than the tensor", field->name);
     rlx_finding_expected(finding, layout != NULL ? "at most [%s], or the same in the order of layout %s" : "at most [%s]", extents, layout);
@@ -144,7 +146,7 @@ bool rlx_text_tiles_check(rlx_text_builder_t *builder, const rlx_op_t *op, const
 
     for (int i = 0; field != NULL && i < field->value->n_fields; i++) {
         const rlx_syntax_field_t *entry = &field->value->fields[i];
-        const rlx_tile_layout_t *tiles = &op->annotation->tile_layout;
+        rlx_tile_layout_t *tiles = &op->annotation->tile_layout;
         bool is_out = entry->name[0] == 'o', is_in = entry->name[0] == 'i';
         const rlx_value_t *value = is_out ? op->out[0] : rlx_op_in(op, is_in ? 0 : 1);
 

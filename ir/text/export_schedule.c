@@ -153,6 +153,34 @@ static void cut_export(rlx_exporter_t *exporter, rlx_syntax_statement_t *stateme
         rlx_export_attribute(exporter, statement, "cut", dict);
 }
 
+static void plan_number(rlx_exporter_t *exporter, rlx_syntax_value_t *dict, const char *name, int64_t value)
+{
+    if (value != 0)
+        rlx_syntax_field_add(exporter->syntax, &dict->fields, &dict->n_fields, name, nowhere, rlx_export_int(exporter, value));
+}
+
+/* What the author's schedule came to. */
+static void plan_export(rlx_exporter_t *exporter, rlx_syntax_statement_t *statement, const rlx_demand_t *demand)
+{
+    rlx_syntax_value_t *dict = rlx_syntax_value(exporter->syntax, RLX_SYNTAX_DICT, nowhere);
+
+    if (demand->lanes != RLX_LANES_CHOSEN)
+        rlx_syntax_field_add(exporter->syntax, &dict->fields, &dict->n_fields, "lanes", nowhere,
+                             rlx_export_string(exporter, demand->lanes == RLX_LANES_WIDTH ? "columns" : "channels"));
+    plan_number(exporter, dict, "rows", demand->rows);
+    plan_number(exporter, dict, "columns", demand->columns);
+    plan_number(exporter, dict, "outputs", demand->outputs);
+    plan_number(exporter, dict, "block", demand->block);
+    plan_number(exporter, dict, "rows_together", demand->rows_together);
+    plan_number(exporter, dict, "outputs_together", demand->outputs_together);
+    plan_number(exporter, dict, "outputs_apart", demand->outputs_apart);
+    plan_number(exporter, dict, "outputs_outside", demand->outputs_outside);
+    plan_number(exporter, dict, "unroll_width", demand->unroll_width);
+    plan_number(exporter, dict, "unroll_outputs", demand->unroll_outputs);
+    if (dict->n_fields > 0)
+        rlx_export_attribute(exporter, statement, "plan", dict);
+}
+
 void rlx_export_schedule(rlx_exporter_t *exporter, rlx_syntax_statement_t *statement, const rlx_op_t *op)
 {
     const rlx_schedule_t *schedule = op->sched;
@@ -162,6 +190,9 @@ void rlx_export_schedule(rlx_exporter_t *exporter, rlx_syntax_statement_t *state
     if (schedule->chain != NULL)
         chain_export(exporter, statement, op, schedule->chain);
     cut_export(exporter, statement, &schedule->cut);
+    plan_export(exporter, statement, &schedule->demand);
+    if (schedule->sync != NULL)
+        rlx_export_attribute(exporter, statement, "sync", rlx_export_string(exporter, schedule->sync));
     if (schedule->attention != NULL)
         steps_export(exporter, statement, "scores", schedule->attention->steps, schedule->attention->n_steps);
     if (schedule->epilogue != NULL)

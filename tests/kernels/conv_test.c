@@ -30,6 +30,8 @@ typedef struct conv_case {
     bool bias, ceil_mode, count_pad;
     const char *algorithm; /* NULL: direct */
     int n_steps; /* of the epilogue; max_pool: whether there are NaN */
+    rlx_demand_t demand; /* what a text asks for */
+    bool channels_last;  /* the input, of the convolution in columns */
     float *x, *w, *b, *residual;
 } conv_case_t;
 
@@ -233,14 +235,27 @@ static void blocked_expect(const conv_case_t *t, const char *build, const float 
     }
 }
 
+static float *channels_last(const float *x, int64_t n, int64_t c, int64_t cells)
+{
+    float *to = kernel_floats(n * c * cells);
+
+    for (int64_t i = 0; i < n * c * cells; i++)
+        to[(i / (c * cells) * cells + i % cells) * c + i / cells % c] = x[i];
+    return to;
+}
+
 /* The fast kernel works on row-major tensors. */
 static void planar_check(const conv_case_t *t, rlx_graph_t *graph, rlx_op_t *op, const float *expected, int64_t count)
 {
+    float *x = channels_last(t->x, t->n, t->c, t->in[0] * t->in[1]);
+
+    if (t->channels_last)
+        op->in[0]->layout = RLX_LAYOUT_CHANNELS_LAST;
     for (int i = 0; i < n_builds; i++) {
         float *y = kernel_floats(count + 16);
 
         memset(y, 0x77, (size_t)(count + 16) * 4);
-        case_run(&builds[i], graph, op, 2, t->x, t->residual, y);
+        case_run(&builds[i], graph, op, 2, t->channels_last ? x : t->x, t->residual, y);
         for (int64_t k = 0; k < count; k++)
             if (memcmp(&y[k], &expected[k], 4) != 0)
                 fail_msg("%s: %s: output %ld is %a, expected %a", builds[i].name, case_text(t), (long)k, (double)y[k], (double)expected[k]);
@@ -248,6 +263,7 @@ static void planar_check(const conv_case_t *t, rlx_graph_t *graph, rlx_op_t *op,
             assert_int_equal(((unsigned char *)(y + count))[k], 0x77);
         free(y);
     }
+    free(x);
 }
 
 static void case_check(conv_case_t *t)
@@ -274,10 +290,11 @@ static void case_check(conv_case_t *t)
     if (!pool)
         epilogue_add(graph, op, t->n_steps);
     case_run(&builds[0], graph, op, 1, t->x, t->residual, expected);
+    rlx_op_schedule(graph, op)->demand = t->demand;
 
     blocked_residual = blocked = NULL;
     if (!rlx_conv_wants_c16(graph, op, &row_major)) {
-        assert_int_equal(rlx_conv_form(graph, op), RLX_CONV_FEW);
+        assert_int_equal(rlx_conv_form(graph, op), RLX_CONV_WIDTH);
         planar_check(t, graph, op, expected, count);
         goto done;
     }
@@ -391,6 +408,33 @@ static void few_outputs_have_the_bits_of_plain(void **state)
     }
 }
 
+/* Whatever a text asks for: tiles, threads, unrolling. */
+static void columns_in_the_lanes_have_the_bits_of_plain(void **state)
+{
+    static const int64_t most[] = {5, 3, 2, 1};
+
+    (void)state;
+    for (int round = 0; round < 160; round++) {
+        conv_case_t t = {.kind = RLX_OP_conv, .group = kernel_random(2) ? 1 : 1 + kernel_random(5), .bias = kernel_random(2),
+                         .n_steps = (int)kernel_random(4), .channels_last = kernel_random(3) == 0, .demand.lanes = RLX_LANES_WIDTH};
+        int64_t outputs = 1 + kernel_random(round % 2 ? 5 : 40);
+
+        t.c = t.group * (1 + kernel_random(round % 3 ? 4 : 70));
+        t.o = t.group * outputs;
+        spatial_pick(&t, 5, 3);
+        t.demand.rows = kernel_random(2) * (1 + kernel_random(8));
+        t.demand.columns = kernel_random(2) * (1 + kernel_random(20));
+        t.demand.block = kernel_random(2) * (1 + kernel_random(outputs));
+        t.demand.outputs = t.demand.block * kernel_random(3);
+        t.demand.rows_together = kernel_random(2);
+        t.demand.outputs_outside = kernel_random(2);
+        t.demand.unroll_outputs = kernel_random(5);
+        if (t.demand.unroll_outputs > 0)
+            t.demand.unroll_width = 1 + kernel_random(most[t.demand.unroll_outputs - 1]);
+        case_check(&t);
+    }
+}
+
 static void depthwise_has_the_bits_of_plain(void **state)
 {
     (void)state;
@@ -482,6 +526,7 @@ int main(void)
         cmocka_unit_test(winograd_has_the_bits_of_plain),
         cmocka_unit_test(first_layer_has_the_bits_of_plain),
         cmocka_unit_test(few_outputs_have_the_bits_of_plain),
+        cmocka_unit_test(columns_in_the_lanes_have_the_bits_of_plain),
         cmocka_unit_test(depthwise_has_the_bits_of_plain),
         cmocka_unit_test(transpose_has_the_bits_of_plain),
         cmocka_unit_test(groups_of_any_size_have_the_bits_of_plain),

@@ -215,12 +215,13 @@ def warned(folder, *options, model):
 def demands_that_are_not_followed_are_said_once_for_each_kind(folder):
     example = ROOT / "examples/resnet18_stem.rlx"
     lines = example.read_text().splitlines()
-    found = warned(folder, model=example)
+    assert [what for _, _, what in warned(folder, model=example)] == ["location"]
+    found = warned(folder, "--opt-level", "2", model=example)
     assert sorted(what for _, _, what in found) == ["compute_schedule", "layout", "location", "tile_layout"], found
     for line, column, what in found:
         assert lines[int(line) - 1][int(column) - 1:].startswith("memory_affinity" if what == "location" else what), (line, column, what)
-    assert warned(folder, model=example) == found  # from the cache
-    assert warned(folder, "--no-cache", model=example) == found
+    assert warned(folder, "--opt-level", "2", model=example) == found  # from the cache
+    assert warned(folder, "--opt-level", "2", "--no-cache", model=example) == found
     text = folder / "stem.rlxir"
     good(rlx("dump", str(example), "--output", str(text)))
     assert "tile_layout" in text.read_text() and "vectorize_dim" in text.read_text()
