@@ -153,11 +153,11 @@ static void the_shape_rule_refuses_what_does_not_fit(void **state)
 
     (void)state;
     rlx_op_set_string(g, op, "algorithm", "F(4,3)");
-    assert_int_equal(infer_code(g, op), RLX_E_INTERNAL);
+    assert_int_equal(infer_code(g, op), RLX_E_ARG_VALUE);
     rlx_op_set_string(g, other, "algorithm", "F(2,3)");
-    assert_int_equal(infer_code(g, other), RLX_E_INTERNAL);
+    assert_int_equal(infer_code(g, other), RLX_E_ARG_VALUE);
     rlx_op_set_string(g, op, "algorithm", "F(6,3)");
-    assert_int_equal(infer_code(g, op), RLX_E_INTERNAL);
+    assert_int_equal(infer_code(g, op), RLX_E_ARG_VALUE);
 }
 
 int main(void)
