@@ -10,9 +10,7 @@
 #include "ir/shape_common.h"
 
 #define HIDDEN_MAX (1 << 20)
-#define WEIGHT_MAX 255       /* what ir/pack_quant.h takes */
-#define PART_ELEMENTS 8192   /* of x, per piece of work of its quantisation */
-#define PARTS_MAX 16
+#define WEIGHT_MAX 255 /* what ir/pack_quant.h takes */
 
 static rlx_expr_t num(const rlx_graph_t *graph, int64_t value) { return rlx_expr_const(graph->exprs, value); }
 static rlx_expr_t times(const rlx_graph_t *graph, rlx_expr_t a, rlx_expr_t b) { return rlx_expr_mul(graph->exprs, a, b); }
@@ -122,55 +120,20 @@ static rlx_value_t *numbers_make(rlx_builder_t *builder, const rlx_op_t *op, con
     return made;
 }
 
-/* Pieces of each batch item's x. */
-static rlx_expr_t parts_of(const rlx_graph_t *graph, const rlx_rnn_read_t *r)
-{
-    rlx_exprs_t *e = graph->exprs;
-    rlx_expr_t parts = rlx_expr_ceildiv(e, times(graph, r->steps, r->input), num(graph, PART_ELEMENTS));
-
-    return rlx_expr_max(e, num(graph, 1), rlx_expr_min(e, parts, rlx_expr_min(e, r->steps, num(graph, PARTS_MAX))));
-}
-
-static rlx_status_t dynamic_end(const rlx_graph_t *graph, rlx_step_t *step, const rlx_rnn_read_t *r, rlx_diag_t *diag)
-{
-    rlx_expr_t parts = parts_of(graph, r), count = times(graph, times(graph, r->steps, r->batch), r->input);
-
-#define SET(name, value) rlx_step_param(step, RLX_WORD(rlx_qspan_params_t, name), value)
-    SET(items, r->batch);
-    SET(steps, r->steps);
-    SET(columns, r->input);
-    SET(step, r->layout ? r->input : times(graph, r->batch, r->input));
-    SET(item_step, r->layout ? times(graph, r->steps, r->input) : r->input);
-    SET(parts, parts);
-    SET(rows, num(graph, 1));
-#undef SET
-    return rlx_step_end(step, times(graph, r->batch, parts), RLX_EXPR_NONE, times(graph, count, num(graph, 2)), diag);
-}
-
 /* x as bytes in the order of the product, with scales and zero points: the kernel's operands. */
 static rlx_status_t lower_input(rlx_builder_t *builder, const rlx_op_t *op, const rlx_rnn_read_t *r, const rlx_value_t *out[3], rlx_diag_t *diag)
 {
     rlx_graph_t *graph = rlx_builder_graph(builder);
-    rlx_exprs_t *e = graph->exprs;
-    rlx_expr_t spans = times(graph, times(graph, r->batch, parts_of(graph, r)), num(graph, 2)), rows = times(graph, r->steps, r->batch), bytes;
-    rlx_value_t *range = rlx_builder_temp(builder, RLX_F32, 1, &spans, RLX_LAYOUT_ROW_MAJOR);
-    rlx_step_t *step = rlx_step_begin(builder, op, RLX_K_qspan, RLX_WORDS(rlx_qspan_params_t));
+    rlx_expr_t columns = times(graph, rlx_expr_ceildiv(graph->exprs, r->input, num(graph, 16)), num(graph, 16));
+    rlx_expr_t bytes = times(graph, times(graph, r->steps, r->batch), columns);
+    rlx_quant_items_t items = {.count = r->batch, .steps = r->steps, .columns = r->input, .rows = true, .lengths = rlx_op_in(op, RLX_RNN_IN_LENGTHS)};
 
-    rlx_step_in(step, op->in[RLX_RNN_IN_X]);
-    rlx_step_in(step, rlx_op_in(op, RLX_RNN_IN_LENGTHS));
-    rlx_step_out(step, range);
-    RLX_TRY(dynamic_end(graph, step, r, diag));
-    bytes = times(graph, rows, times(graph, rlx_expr_ceildiv(e, r->input, num(graph, 16)), num(graph, 16)));
+    items.step = r->layout ? r->input : times(graph, r->batch, r->input);
+    items.item_step = r->layout ? times(graph, r->steps, r->input) : r->input;
     out[0] = rlx_builder_temp(builder, RLX_U8, 1, &bytes, RLX_LAYOUT_ROW_MAJOR);
     out[1] = rlx_builder_temp(builder, RLX_F32, 1, &r->batch, RLX_LAYOUT_ROW_MAJOR);
     out[2] = rlx_builder_temp(builder, RLX_U8, 1, &r->batch, RLX_LAYOUT_ROW_MAJOR);
-    step = rlx_step_begin(builder, op, RLX_K_qdynamic, RLX_WORDS(rlx_qdynamic_params_t));
-    rlx_step_in(step, op->in[RLX_RNN_IN_X]);
-    rlx_step_in(step, range);
-    rlx_step_in(step, rlx_op_in(op, RLX_RNN_IN_LENGTHS));
-    for (int i = 0; i < 3; i++)
-        rlx_step_out(step, out[i]);
-    return dynamic_end(graph, step, r, diag);
+    return rlx_quant_lower_items(builder, op, &items, out, diag);
 }
 
 /* The products of all steps with W. */

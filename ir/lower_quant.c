@@ -110,6 +110,7 @@ rlx_status_t rlx_lower_quant(rlx_builder_t *builder, const rlx_op_t *op, rlx_dia
 {
     switch (op->kind) {
     case RLX_OP_quantize: return lower_map(builder, op, RLX_K_quantize, op->out[0], diag);
+    case RLX_OP_quantize_dynamic: return rlx_quant_lower_dynamic(builder, op, diag);
     case RLX_OP_dequantize: return lower_dequantize(builder, op, diag);
     case RLX_OP_qflip: return lower_map(builder, op, RLX_K_qflip, op->in[0], diag);
     case RLX_OP_qlookup: return lower_map(builder, op, RLX_K_qlookup, op->in[0], diag);

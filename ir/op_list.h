@@ -180,6 +180,7 @@ RLX_OP(stft, sample, 2, 4, 1, 0, "onesided:i=1", "")
  * scale[o] * factor. result 0: bytes(v). 1: v, or v + bias[o]. 2: sum. The operand `point` (a scalar u8 or i8; i8 counts + 128) takes
  * x_point's place. Scales: x_scale * w_scale / y_scale, computed in that order in f32, when the graph is imported. */
 RLX_OP(quantize, quant, 2, 3, 1, 0, "to:t=u8", "x f32, scale, point? (u8 or i8): point + round(x / scale), saturated; NaN becomes the least")
+RLX_OP(quantize_dynamic, quant, 1, 1, 3, 0, "", "x f32: bytes of all its elements by dynamic quantisation, scale f32, point u8")
 RLX_OP(dequantize, quant, 2, 3, 1, 0, "axis:i=1", "x, scale, point?: (f32(x) - f32(point)) * scale; scale and point are scalars or have axis' extent")
 RLX_OP(qflip, quant, 1, 1, 1, 0, "", "u8 to i8 or back: the top bit flips")
 RLX_OP(qconv, quant, 2, 7, 1, 0, "strides:is dilations:is group:i=1 result:i=0 x_point:i=0 x_max:i=255 lo:i=0 hi:i=255 point:i=0", "x u8, w i16 constant less its zero point, sums i32?, scale?, point?, factor?, bias?; pads as conv; x_max: x is known not to exceed it")

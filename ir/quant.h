@@ -28,6 +28,17 @@ rlx_status_t rlx_quant_lower_matmul(rlx_builder_t *builder, const rlx_op_t *op, 
  * `w` is i16 [outputs][channels]. */
 rlx_status_t rlx_quant_lower_sums(rlx_builder_t *builder, const rlx_op_t *origin, const rlx_value_t *bytes, rlx_value_t *w, rlx_value_t *sums,
                                   rlx_diag_t *diag);
+/* Dynamic quantisation of `count` items, each of `steps` rows (those of its length, where lengths are given) of `columns`: element t * step + item *
+ * item_step of op's first operand. Into bytes (with `rows` as qrows makes them), f32 scales, u8 zero points; the last two may be absent.
+ * ir/lower_quant_dynamic.c */
+typedef struct rlx_quant_items {
+    rlx_expr_t count, steps, columns, step, item_step;
+    const rlx_value_t *lengths; /* i32 [count], or NULL */
+    bool rows;
+} rlx_quant_items_t;
+rlx_status_t rlx_quant_lower_items(rlx_builder_t *builder, const rlx_op_t *op, const rlx_quant_items_t *items, const rlx_value_t *const out[3],
+                                   rlx_diag_t *diag);
+rlx_status_t rlx_quant_lower_dynamic(rlx_builder_t *builder, const rlx_op_t *op, rlx_diag_t *diag);
 /* The op's result, lo, hi and point as the rlx_quant_finish_t that starts at word `word`. */
 void rlx_quant_finish_params(rlx_step_t *step, int word, const rlx_op_t *op);
 

@@ -57,6 +57,14 @@ static rlx_status_t shape_dequantize(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_
     return rlx_shape_set_like(graph, op, 0, RLX_F32, 0, diag);
 }
 
+static rlx_status_t shape_quantize_dynamic(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag)
+{
+    RLX_TRY(need_dtype(op, 0, RLX_F32, diag));
+    RLX_TRY(rlx_shape_set_like(graph, op, 0, RLX_U8, 0, diag));
+    RLX_TRY(rlx_shape_set(graph, op, 1, RLX_F32, 0, NULL, diag));
+    return rlx_shape_set(graph, op, 2, RLX_U8, 0, NULL, diag);
+}
+
 static rlx_status_t shape_flip(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag)
 {
     if (!is_byte(op->in[0]->dtype))
@@ -171,6 +179,7 @@ rlx_status_t rlx_shape_quant(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag)
 {
     switch (op->kind) {
     case RLX_OP_quantize: return shape_quantize(graph, op, diag);
+    case RLX_OP_quantize_dynamic: return shape_quantize_dynamic(graph, op, diag);
     case RLX_OP_dequantize: return shape_dequantize(graph, op, diag);
     case RLX_OP_qflip: return shape_flip(graph, op, diag);
     case RLX_OP_qconv: return shape_qconv(graph, op, diag);

@@ -101,7 +101,7 @@ typedef rlx_qmap_params_t rlx_qlookup_params_t; /* x u8, table of 256 bytes */
 /* Dynamic quantisation (kernels/quant_dynamic.h) of `items` tensors, each of `steps` rows of `columns`: element t * step + item * item_step.
  * In `parts` of each item. qspan: x f32, lengths i32 [items] or absent (rows past an item's length do not count); out f32
  * [items][parts][2]: the least and the greatest of each part and 0.
- * qdynamic: x, what qspan made, lengths or absent; out bytes, f32 scales [items], u8 zero points [items]. Bytes lie where x's elements do; with
+ * qdynamic: x, what qspan made, lengths or absent; out bytes, f32 scales [items], u8 zero points [items], either absent or not. Bytes lie where x's elements do; with
  * `rows` they are what qrows makes of that, rows of all items in x's order. Bytes past a length are zero. Tiles: items * parts. */
 typedef struct rlx_qspan_params {
     int64_t items, steps, columns;

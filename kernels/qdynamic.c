@@ -98,8 +98,10 @@ RLX_KERNEL_ENTRY(qdynamic)
         }
         q = quant_dynamic_of(span);
         if (tile % p->parts == 0) {
-            ((float *)args->out[1].base)[d.item] = q.scale;
-            ((uint8_t *)args->out[2].base)[d.item] = (uint8_t)q.point;
+            if (args->out[1].base != NULL)
+                ((float *)args->out[1].base)[d.item] = q.scale;
+            if (args->out[2].base != NULL)
+                ((uint8_t *)args->out[2].base)[d.item] = (uint8_t)q.point;
         }
         part_run(p, &q, &d, args->in[0].base, args->out[0].base);
     }

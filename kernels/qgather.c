@@ -64,26 +64,28 @@ RLX_KERNEL_ENTRY(qgather)
     }
 }
 
+/* `n` bytes of a row into blocks of 16 that lie `step` apart; zeros past the last. */
+static inline void row_spread(const uint8_t *x, int64_t n, int64_t step, uint8_t *y)
+{
+    for (; n >= 16; n -= 16, x += 16, y += step)
+        memcpy(y, x, 16);
+    if (n > 0) {
+        memset(y, 0, 16);
+        memcpy(y, x, (size_t)n);
+    }
+}
+
 RLX_KERNEL_ENTRY(qrows)
 {
     const rlx_qrows_params_t *p = (const rlx_qrows_params_t *)args->param;
-    int64_t blocks = (p->columns + 15) / 16;
     const uint8_t *x = args->in[0].base;
     uint8_t *y = args->out[0].base;
 
     for (int64_t tile = tile_begin; tile < tile_end; tile++) {
         int64_t end = quant_least((tile + 1) * 64, p->rows);
 
-        for (int64_t b = 0; b < blocks; b++)
-            for (int64_t row = tile * 64; row < end; row++) {
-                int64_t n = quant_least(16, p->columns - b * 16);
-                uint8_t bytes[16] = {0};
-
-                if (n == 16)
-                    memcpy(bytes, x + row * p->columns + b * 16, 16);
-                else
-                    memcpy(bytes, x + row * p->columns + b * 16, (size_t)n);
-                memcpy(y + (b * p->rows + row) * 16, bytes, 16);
-            }
+        for (int64_t c = 0; c < p->columns; c += 64) /* a cache line of each row */
+            for (int64_t row = tile * 64; row < end; row++)
+                row_spread(x + row * p->columns + c, quant_least(64, p->columns - c), p->rows * 16, y + (c * p->rows + row * 16));
     }
 }

@@ -157,20 +157,19 @@ void rlx_convert_dequantize(rlx_onnx_call_t *call)
     rlx_call_out(call, 0, rlx_call_cast(call, rlx_call_op2(call, RLX_OP_mul, x, scale), to));
 }
 
-/* scale = (max - min) / 255 over zero too (1/255 for an all-zero operand), zero point = round(clamp(-min / scale)). */
 rlx_value_t *rlx_call_dynamic_quantize(rlx_onnx_call_t *call, rlx_value_t *x, rlx_value_t **out_scale, rlx_value_t **out_point)
 {
-    rlx_value_t *zero = rlx_call_scalar(call, RLX_F32, 0), *top = rlx_call_scalar(call, RLX_F32, 255);
-    rlx_value_t *max = rlx_call_op2(call, RLX_OP_max, rlx_call_reduce(call, RLX_OP_reduce_max, x, NULL, 0, false), zero);
-    rlx_value_t *min = rlx_call_op2(call, RLX_OP_min, rlx_call_reduce(call, RLX_OP_reduce_min, x, NULL, 0, false), zero);
-    rlx_value_t *span = rlx_call_op2(call, RLX_OP_sub, max, min), *point;
+    rlx_op_t *op;
 
-    span = rlx_call_op3(call, RLX_OP_where, rlx_call_op2(call, RLX_OP_equal, span, zero), rlx_call_scalar(call, RLX_F32, 1), span);
-    *out_scale = rlx_call_op2(call, RLX_OP_div, span, top);
-    point = rlx_call_op2(call, RLX_OP_sub, zero, rlx_call_op2(call, RLX_OP_div, min, *out_scale));
-    point = rlx_call_op1(call, RLX_OP_round, rlx_call_op3(call, RLX_OP_clip, point, zero, top));
-    *out_point = rlx_call_cast(call, point, RLX_U8);
-    return rlx_call_quantize(call, x, *out_scale, *out_point, RLX_U8);
+    *out_scale = *out_point = NULL;
+    if (x == NULL)
+        return NULL;
+    op = rlx_call_begin(call, RLX_OP_quantize_dynamic, 1, &x, 3);
+    if (rlx_call_end(call, op) == NULL)
+        return NULL;
+    *out_scale = op->out[1];
+    *out_point = op->out[2];
+    return op->out[0];
 }
 
 void rlx_convert_dynamic_quantize(rlx_onnx_call_t *call)

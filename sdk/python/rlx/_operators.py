@@ -152,6 +152,7 @@ OPERATORS = {
     'dft': (1, 3, '', 'inverse:i=0 onesided:i=0', 'x, dft_length?, axis?'),
     'stft': (2, 4, '', 'onesided:i=1', ''),
     'quantize': (2, 3, 'input scale point', 'to:t=u8', 'x f32, scale, point? (u8 or i8): point + round(x / scale), saturated; NaN becomes the least'),
+    'quantize_dynamic': (1, 1, 'input', '', 'x f32: bytes of all its elements by dynamic quantisation, scale f32, point u8'),
     'dequantize': (2, 3, 'input scale point', 'axis:i=1', "x, scale, point?: (f32(x) - f32(point)) * scale; scale and point are scalars or have axis' extent"),
     'qflip': (1, 1, 'input', '', 'u8 to i8 or back: the top bit flips'),
     'qconv': (2, 7, '', 'strides:is dilations:is group:i=1 result:i=0 x_point:i=0 x_max:i=255 lo:i=0 hi:i=255 point:i=0 padding:is', 'x u8, w i16 constant less its zero point, sums i32?, scale?, point?, factor?, bias?; pads as conv; x_max: x is known not to exceed it'),
