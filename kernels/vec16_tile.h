@@ -22,6 +22,7 @@ VEC16_INLINE tile16_t tile16_load(const float *x) { return vec16_load(x); }
 VEC16_INLINE void tile16_store(float *x, tile16_t v) { vec16_store(x, v); }
 VEC16_INLINE tile16_t tile16_splat(float x) { return vec16_splat(x); }
 VEC16_INLINE tile16_t tile16_add(tile16_t a, tile16_t b) { return a + b; }
+VEC16_INLINE tile16_t tile16_sub(tile16_t a, tile16_t b) { return a - b; }
 VEC16_INLINE tile16_t tile16_mul(tile16_t a, tile16_t b) { return a * b; }
 VEC16_INLINE tile16_t tile16_fma(tile16_t a, tile16_t b, tile16_t c) { return vec16_fma(a, b, c); }
 VEC16_INLINE tile16_t tile16_max(tile16_t a, tile16_t b) { return vec16_max(a, b); }
@@ -62,6 +63,12 @@ VEC16_INLINE tile16_t tile16_splat(float x)
 VEC16_INLINE tile16_t tile16_add(tile16_t a, tile16_t b)
 {
     VEC16_EACH_PART(i) a.part[i] = a.part[i] + b.part[i];
+    return a;
+}
+
+VEC16_INLINE tile16_t tile16_sub(tile16_t a, tile16_t b)
+{
+    VEC16_EACH_PART(i) a.part[i] = a.part[i] - b.part[i];
     return a;
 }
 

@@ -35,6 +35,8 @@ static problem_t problem_make(void)
         .batch = 1 + kernel_random(3), .group = 1 + kernel_random(4), .space = 1 + kernel_random(90), .vector = kernel_random(2)};
     int64_t groups = 1 + kernel_random(4);
 
+    if (kernel_random(2))
+        p.space = 16 * (1 + kernel_random(6)); /* whole vectors: rows are done side by side */
     p.channels = p.group * groups;
     p.rows = p.vector ? p.batch * p.channels : p.batch * groups;
     p.count = p.vector ? p.space : p.group * p.space;
