@@ -18,6 +18,7 @@ static const char *const layouts[] = {
     [RLX_LAYOUT_CONV_GROUP] = "conv-group",
     [RLX_LAYOUT_WINOGRAD] = "winograd",
     [RLX_LAYOUT_CHANNELS_LAST] = "channels_last",
+    [RLX_LAYOUT_ROWS_APART] = "rows-apart",
 };
 
 size_t rlx_dtype_size(rlx_dtype_t dtype)

@@ -47,7 +47,11 @@ typedef enum rlx_layout {
                                 * [cell of the sum: one, with stride 2 one, two or four][16 i][16 o]; lanes past O are zero; the last block
                                 * holds I mod 16 rows */
     RLX_LAYOUT_CHANNELS_LAST = 8, /* [N][spatial...][C]: NHWC and its like */
+    RLX_LAYOUT_ROWS_APART = 9, /* row-major, but rows (the last axis) begin RLX_ROWS_APART elements further apart than they are long; what
+                                * lies between is unspecified. Never of inputs, outputs and constants */
 } rlx_layout_t;
+
+#define RLX_ROWS_APART 16
 
 /* 0 for a value outside the list. */
 size_t rlx_dtype_size(rlx_dtype_t dtype);

@@ -208,6 +208,8 @@ rlx_expr_t rlx_value_bytes(const rlx_graph_t *graph, const rlx_value_t *value)
 
         if (value->layout == RLX_LAYOUT_C16 && i == 1)
             extent = rlx_expr_mul(e, rlx_expr_ceildiv(e, extent, rlx_expr_const(e, 16)), rlx_expr_const(e, 16));
+        else if (value->layout == RLX_LAYOUT_ROWS_APART && i == value->rank - 1)
+            extent = rlx_expr_add(e, extent, rlx_expr_const(e, RLX_ROWS_APART));
         count = rlx_expr_mul(e, count, extent);
     }
     return count;

@@ -389,5 +389,6 @@ rlx_status_t rlx_pass_layout(rlx_graph_t *graph, rlx_diag_t *diag)
     }
     rlx_layout_settle_outputs(graph);
     rlx_pass_dead_code(graph);
+    rlx_rows_apart(graph);
     return RLX_OK;
 }

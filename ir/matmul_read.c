@@ -5,6 +5,18 @@
 
 static rlx_expr_t one(const rlx_graph_t *graph) { return rlx_expr_const(graph->exprs, 1); }
 
+/* Elements from one index of `axis` to the next in memory. */
+static rlx_expr_t stored_stride(const rlx_graph_t *graph, const rlx_value_t *value, int axis)
+{
+    int last = value->rank - 1;
+    rlx_expr_t row;
+
+    if (value->layout != RLX_LAYOUT_ROWS_APART || axis == last)
+        return rlx_shape_product(graph, value->dims, axis + 1, value->rank);
+    row = rlx_expr_add(graph->exprs, value->dims[last], rlx_expr_const(graph->exprs, RLX_ROWS_APART));
+    return rlx_expr_mul(graph->exprs, rlx_shape_product(graph, value->dims, axis + 1, last), row);
+}
+
 /* The operand as matrices: rank >= 2, last two axes row and column. A vector is one row (A) or one column (B). */
 static rlx_status_t operand_view(rlx_graph_t *graph, const rlx_op_t *op, int index, rlx_view_t *out_view, rlx_diag_t *diag)
 {
@@ -15,6 +27,8 @@ static rlx_status_t operand_view(rlx_graph_t *graph, const rlx_op_t *op, int ind
     RLX_TRY(rlx_shape_need_rank(op, index, 1, RLX_RANK_MAX, diag));
     RLX_TRY(rlx_view_perm(op, index ? "perm_b" : "perm_a", value->rank, perm, diag));
     view = rlx_view_make(graph, value->rank, value->dims, perm);
+    for (int i = 0; value->layout == RLX_LAYOUT_ROWS_APART && i < view.rank; i++)
+        view.strides[i] = stored_stride(graph, value, (int)perm[i]);
     if (view.rank == 1) {
         view.rank = 2;
         view.dims[1 - index] = view.dims[0];
@@ -72,6 +86,6 @@ rlx_expr_t rlx_matmul_out_stride(const rlx_graph_t *graph, const rlx_matmul_view
 {
     for (int i = 0; i < views->rank; i++)
         if (views->perm_out[i] == axis)
-            return rlx_shape_product(graph, out->dims, i + 1, views->rank);
+            return stored_stride(graph, out, i);
     return rlx_expr_const(graph->exprs, 0);
 }

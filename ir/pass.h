@@ -35,6 +35,8 @@ rlx_status_t rlx_pass_fuse_attention(rlx_graph_t *graph, rlx_diag_t *diag);
 rlx_status_t rlx_pass_fuse(rlx_graph_t *graph, rlx_diag_t *diag);
 /* Chooses blocked layouts and inserts reorders. ir/layout.c */
 rlx_status_t rlx_pass_layout(rlx_graph_t *graph, rlx_diag_t *diag);
+/* Part of the layout pass: rows of 4096 bytes between two products get a distance of their own. ir/rows_apart.c */
+void rlx_rows_apart(rlx_graph_t *graph);
 /* Part of the layout pass: channel shuffles become the order in which a convolution in groups reads its input. ir/channels.c */
 void rlx_channels_sink(rlx_graph_t *graph);
 /* Removes ops whose outputs nobody uses. ir/dead_code.c */

@@ -90,6 +90,14 @@ def check_other_build(tool, name, path, feed, other):
     report(f"{name}: bundle from a compiler built by clang", bundle.read_bytes() == other.compile(path).read_bytes(), "bytes differ")
 
 
+def check_rows_apart(tool, path):
+    """Of the two inner widths, rows of 1024 floats would share one set of the first-level cache; those of 70 do not."""
+    text = tool.call("dump", path, "--after", "layout")
+    apart = [line for line in text.splitlines() if "rows-apart" in line]
+    report("transformer: rows of 4096 bytes between two products lie apart, others do not",
+           len(apart) == 1 and '1024]{"rows-apart"} = ' in apart[0], "\n".join(apart))
+
+
 def check_bytes(tool, name, path):
     digest = hashlib.sha256(tool.compile(path).read_bytes()).hexdigest()
     elsewhere = tool.folder / "else where"
@@ -141,6 +149,8 @@ def main():
             onnx.save(model, path)
             try:
                 check_bits(tool, name, path, feed)
+                if name == "transformer":
+                    check_rows_apart(tool, path)
                 check_bytes(tool, name, path)
                 check_tuned(tool, name, path, feed)
                 if other:

@@ -111,10 +111,11 @@ def transformer():
     scores = b.op("Div", b.op("MatMul", q, k), b.constant(numpy.float32(depth ** 0.5)))
     mixed = b.op("Transpose", b.op("MatMul", b.op("Softmax", scores, axis=-1), v), perm=[0, 2, 1, 3])
     x = b.op("Add", linear(b.op("Reshape", mixed, b.constant(numpy.array([0, 0, width], numpy.int64))), width, width), x)
-    h = linear(x, width, 70)
-    gelu = b.op("Mul", b.op("Mul", h, b.op("Add", b.op("Erf", b.op("Div", h, b.constant(numpy.float32(2 ** 0.5)))), b.constant(numpy.float32(1)))),
-                b.constant(numpy.float32(0.5)))
-    y = b.op("LayerNormalization", b.op("Add", linear(gelu, 70, width), x), b.weight(width, scale=1.0), axis=-1)
+    for inner in (70, 1024):
+        h = linear(x, width, inner)
+        gelu = b.op("Mul", b.op("Mul", h, b.op("Add", b.op("Erf", b.op("Div", h, b.constant(numpy.float32(2 ** 0.5)))), b.constant(numpy.float32(1)))),
+                    b.constant(numpy.float32(0.5)))
+        x = y = b.op("LayerNormalization", b.op("Add", linear(gelu, inner, width), x), b.weight(width, scale=1.0), axis=-1)
     b.nodes[-1].output[0] = "y"
     return b.model([("ids", TensorProto.INT64, ["batch", "seq"])], [("y", TensorProto.FLOAT, ["batch", "seq", width])]), \
         lambda n, k: {"ids": numpy.random.default_rng(k).integers(0, 97, (n, 23))}, y
