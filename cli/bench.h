@@ -25,7 +25,8 @@ typedef struct rlx_bench {
     int64_t n_runs;
     double *traced_ns; /* ascending: of runs told to a trace */
     int64_t n_traced;
-    double seconds;
+    double seconds;   /* of runs, without what was measured between them */
+    double fma_gflops; /* median of FMA alone over stretches as long as a run, between the runs; 0: not measured */
     rlx_bench_row_t *steps, *kernels; /* kernels: summed from steps, by descending time */
     int n_steps, n_kernels;
     double flops;

@@ -87,6 +87,9 @@ void rlx_bench_print(const rlx_bench_t *bench, bool with_steps, FILE *out)
         fprintf(out, " = %.0f%% of the FMA peak", 100 * bench->flops / p50 / bench->machine.gflops);
     fprintf(out, "\nmachine     %.1f GF/s FMA peak, %.1f GB/s memory read, measured now with as many threads\n", bench->machine.gflops,
             bench->machine.gbytes);
+    if (bench->fma_gflops > 0)
+        fprintf(out, "            %.1f GF/s FMA alone over stretches as long as a run, between the runs: %.1f%% of that\n", bench->fma_gflops,
+                100 * bench->flops / p50 / bench->fma_gflops);
     fprintf(out, "weights     %.1f MB, %.1f MB of the bundle mapped in huge pages\n", (double)bench->constants_bytes / 1e6,
             (double)bench->huge_bytes / 1e6);
     if (bench->n_traced > 0)
@@ -148,8 +151,8 @@ static void json_print(const rlx_bench_t *bench, FILE *out)
             bench->latency_ns[0] / 1e6, rlx_bench_percentile(bench, 50) / 1e6,
             rlx_bench_percentile(bench, 90) / 1e6, rlx_bench_percentile(bench, 99) / 1e6,
             sum / (double)bench->n_runs / 1e6);
-    fprintf(out, "  \"flops\": %.0f,\n  \"arena_bytes\": %lld,\n  \"constants_bytes\": %zu,\n  \"huge_bytes\": %zu,\n  \"machine\": {\"gflops\": %.3f, \"gbytes_per_s\": %.3f},\n", bench->flops,
-            (long long)bench->arena_bytes, bench->constants_bytes, bench->huge_bytes, bench->machine.gflops, bench->machine.gbytes);
+    fprintf(out, "  \"flops\": %.0f,\n  \"arena_bytes\": %lld,\n  \"constants_bytes\": %zu,\n  \"huge_bytes\": %zu,\n  \"machine\": {\"gflops\": %.3f, \"gbytes_per_s\": %.3f, \"gflops_over_runs\": %.3f},\n", bench->flops,
+            (long long)bench->arena_bytes, bench->constants_bytes, bench->huge_bytes, bench->machine.gflops, bench->machine.gbytes, bench->fma_gflops);
     if (bench->n_traced > 0)
         fprintf(out, "  \"profiling\": {\"runs\": %lld, \"p50_ms\": %.6f},\n", (long long)bench->n_traced, traced_p50(bench) / 1e6);
     json_rows(bench, "kernels", bench->kernels, bench->n_kernels, out);

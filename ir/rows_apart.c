@@ -2,7 +2,8 @@
  *
  * A product's register tile reads a line of each of its rows of A at a time, and keeps it for sixteen steps of k. Where rows lie a multiple of
  * 4096 bytes apart, those lines share one set, which holds fewer of them than a tile has rows, so each is fetched from the second level
- * sixteen times. A value that one product writes and one other reads as its left operand can lie as it likes. Moves elements, keeps bits. */
+ * sixteen times. A value that one product writes and one other reads as its left operand can lie as it likes, unless a text says
+ * anything about it. Moves elements, keeps bits. */
 #include "ir/matmul_read.h"
 #include "ir/pass.h"
 #include "ir/schedule.h"
@@ -35,7 +36,7 @@ void rlx_rows_apart(rlx_graph_t *graph)
         int64_t columns;
 
         if (a == NULL || a->dtype != RLX_F32 || a->rank < 2 || a->n_uses != 1 || a->is_output || a->layout != RLX_LAYOUT_ROW_MAJOR ||
-            a->producer == NULL || !writes_whole_rows(a->producer) || !reads_whole_rows(op))
+            a->annotation != NULL || a->producer == NULL || !writes_whole_rows(a->producer) || !reads_whole_rows(op))
             continue;
         if (rlx_expr_is_const(graph->exprs, a->dims[a->rank - 1], &columns) && columns > 0 && columns * 4 % SET_BYTES == 0)
             a->layout = RLX_LAYOUT_ROWS_APART;

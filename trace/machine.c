@@ -1,5 +1,5 @@
 /* FMA peak and memory bandwidth. Threads run at the same time, as the kernels do; each thread's best stretch counts, so that a
- * neighbour's interruption does not lower the yardstick. */
+ * neighbour's interruption does not lower the yardstick. What FMA alone gets over a longer stretch is another measure beside it. */
 #include "trace/machine.h"
 
 #include <immintrin.h>
@@ -22,6 +22,7 @@ typedef struct probe {
     pthread_t thread;
     pthread_barrier_t *barrier;
     int wide;
+    uint64_t ns; /* of a stretch that is measured as a whole */
     double gflops, gbytes;
 } probe_t;
 
@@ -91,6 +92,51 @@ static void probe_read(probe_t *probe)
     free(data);
 }
 
+static int isa_is_wide(const char *isa) { return strcmp(isa, "x86-64-v4") == 0 && __builtin_cpu_supports("avx512f"); }
+
+static void *stretch_main(void *context)
+{
+    probe_t *probe = context;
+    uint64_t start, passed;
+    double flops = 0;
+
+    pthread_barrier_wait(probe->barrier);
+    start = rlx_clock_ns();
+    do {
+        flops += probe->wide ? fma_512() : fma_256();
+        passed = rlx_clock_ns() - start;
+    } while (passed < probe->ns);
+    probe->gflops = flops / (double)passed;
+    return NULL;
+}
+
+double rlx_machine_fma_over(const char *isa, int n_threads, uint64_t ns)
+{
+    probe_t *probes = calloc((size_t)n_threads, sizeof *probes);
+    pthread_barrier_t barrier;
+    double sum = 0;
+
+    if (probes == NULL || !__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
+        free(probes);
+        return 0;
+    }
+    pthread_barrier_init(&barrier, NULL, (unsigned)n_threads);
+    for (int i = 0; i < n_threads; i++) {
+        probes[i] = (probe_t){.barrier = &barrier, .wide = isa_is_wide(isa), .ns = ns};
+        if (i > 0)
+            RLX_ASSERT(pthread_create(&probes[i].thread, NULL, stretch_main, &probes[i]) == 0); /* a team as large was started before */
+    }
+    stretch_main(&probes[0]);
+    for (int i = 0; i < n_threads; i++) {
+        if (i > 0)
+            pthread_join(probes[i].thread, NULL);
+        sum += probes[i].gflops;
+    }
+    pthread_barrier_destroy(&barrier);
+    free(probes);
+    return sum;
+}
+
 static void *probe_main(void *context)
 {
     probe_t *probe = context;
@@ -120,7 +166,7 @@ rlx_machine_t rlx_machine_measure(const char *isa, int n_threads)
     }
     pthread_barrier_init(&barrier, NULL, (unsigned)n_threads);
     for (int i = 0; i < n_threads; i++) {
-        probes[i] = (probe_t){.barrier = &barrier, .wide = strcmp(isa, "x86-64-v4") == 0 && __builtin_cpu_supports("avx512f")};
+        probes[i] = (probe_t){.barrier = &barrier, .wide = isa_is_wide(isa)};
         if (i > 0)
             RLX_ASSERT(pthread_create(&probes[i].thread, NULL, probe_main, &probes[i]) == 0); /* a team as large was started before */
     }
