@@ -281,7 +281,7 @@ const rlx_verb_t rlx_verb_compile = {
             "                        c        DIR/c: portable C17 of the model and its kernels, with sizes fixed (--shape)\n"
             "                        llvm     DIR/llvm: the same as LLVM IR, kernel.ll and kernel.bc, for x86-64 with AVX2\n"
             "                        wasm     DIR/wasm: WebAssembly modules with and without SIMD; needs --determinism stable\n"
-            "                        aarch64, riscv64  DIR/aarch64 ...: librlx_kernel.a and .so for Linux\n"
+            "                        aarch64, riscv64  DIR/aarch64 ...: librlx_kernel.a and .so for Linux; for RISC-V with vectors librlx_kernel_rvv\n"
             "  --keep              for x86_64: leaves kernel.c, kernel.h, kernel.ll, kernel.bc and librlx_kernel.so beside the bundle, with sizes\n"
             "                      fixed (--shape)\n"
             "  --determinism D     strict (the default): every target gives the same bits; stable: a target that cannot (wasm) gives bits of its\n"

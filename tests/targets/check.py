@@ -63,15 +63,15 @@ def c_on_a_machine_without_fma_gives_the_bits_of_rlx_infer():
     models["ocr_cls"].check(models["ocr_cls"].run(folder / "sample"))
 
 
-def cross_check(target, compiler, emulator):
+def cross_check(target, compiler, *emulator, library="librlx_kernel"):
     """The library linked into the sample, run under qemu-user."""
-    need(compiler, emulator)
+    need(compiler, emulator[0])
     for name in CROSS:
         folder = models[name].folder / target
-        built = subprocess.run([compiler, "-O2", "-static", f"-I{folder}", "-o", folder / "sample", folder / "main.c", folder / "librlx_kernel.a"],
+        built = subprocess.run([compiler, "-O2", "-static", f"-I{folder}", "-o", folder / "sample", folder / "main.c", folder / f"{library}.a"],
                                capture_output=True, text=True)
         assert built.returncode == 0, built.stderr
-        models[name].check(models[name].run(emulator, folder / "sample"))
+        models[name].check(models[name].run(*emulator, folder / "sample"))
 
 
 @test
@@ -117,7 +117,14 @@ def aarch64_under_qemu_gives_the_bits_of_rlx_infer():
 
 @test
 def riscv64_under_qemu_gives_the_bits_of_rlx_infer():
-    cross_check("riscv64", "riscv64-linux-gnu-gcc", "qemu-riscv64-static")
+    cross_check("riscv64", "riscv64-linux-gnu-gcc", "qemu-riscv64-static", "-cpu", "rv64,v=false")
+
+
+@test
+def riscv64_with_vectors_of_any_width_gives_the_bits_of_rlx_infer():
+    for bits in (128, 256, 512):
+        cross_check("riscv64", "riscv64-linux-gnu-gcc", "qemu-riscv64-static", "-cpu", f"rv64,v=true,vext_spec=v1.0,vlen={bits}",
+                    library="librlx_kernel_rvv")
 
 
 @test
