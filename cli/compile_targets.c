@@ -14,7 +14,21 @@
 #define OBJECTS_MAX 8192
 #define OBJECTS_BYTES_MAX ((uint64_t)256 << 20)
 
-static const char *const absent[] = {"cuda", "rocm", "opencl", "vulkan", "metal", "fpga"};
+/* Targets that will come, and what each will be. */
+static const struct {
+    const char *name, *what;
+} absent[] = {{"cuda", "PTX and cubin for NVIDIA's devices"}, {"rocm", "code objects for AMD's devices"}, {"opencl", "OpenCL C for any device"},
+              {"vulkan", "SPIR-V for any device"}, {"metal", "Metal shaders for Apple's devices"}, {"fpga", "VHDL with its DMA channels"}};
+/* What people call those that are there. */
+static const struct {
+    const char *said, *name;
+} aliases[] = {{"x86-64", "x86_64"}, {"amd64", "x86_64"}, {"x64", "x86_64"}, {"arm64", "aarch64"}, {"armv8", "aarch64"}, {"riscv", "riscv64"},
+               {"rv64gc", "riscv64"}, {"wasm32", "wasm"}, {"webassembly", "wasm"}, {"llvm-ir", "llvm"}, {"c17", "c"}};
+
+static bool is_word(const char *word, const char *name, int bytes)
+{
+    return strlen(word) == (size_t)bytes && memcmp(word, name, (size_t)bytes) == 0;
+}
 
 static rlx_status_t unknown_fail(const char *name, int bytes, rlx_diag_t *diag)
 {
@@ -24,9 +38,14 @@ static rlx_status_t unknown_fail(const char *name, int bytes, rlx_diag_t *diag)
     bool found = false;
 
     for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
-        if (strlen(absent[i]) == (size_t)bytes && memcmp(absent[i], name, (size_t)bytes) == 0) {
-            rlx_fail(diag, RLX_E_TARGET_UNKNOWN, "target '%s' is not there yet", absent[i]);
+        if (is_word(absent[i].name, name, bytes)) {
+            rlx_fail(diag, RLX_E_TARGET_UNKNOWN, "target '%s' (%s) is not there yet", absent[i].name, absent[i].what);
             found = true;
+        }
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (is_word(aliases[i].said, name, bytes)) {
+            rlx_fail(diag, RLX_E_TARGET_UNKNOWN, "'%s' is no target", aliases[i].said);
+            return rlx_diag_hint(diag, "Did you mean '%s'?", aliases[i].name);
         }
     if (!found)
         rlx_fail(diag, RLX_E_TARGET_UNKNOWN, "'%.*s' is no target", bytes > 64 ? 64 : bytes, name);

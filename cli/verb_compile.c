@@ -75,7 +75,7 @@ static rlx_status_t targets_check(compile_request_t *request, rlx_diag_t *diag)
     if (request->job.n_custom > 0 && (request->tune || request->tune_from != NULL))
         return rlx_fail(diag, RLX_E_USAGE, "compile: models with --custom code are not tuned by this version");
     if (!request->targets.bundle && (request->tune || request->tune_from != NULL))
-        return rlx_fail(diag, RLX_E_USAGE, "compile: tuning is for x86_64, which --target does not name");
+        return rlx_fail(diag, RLX_E_USAGE, "compile: tuning is for x86_64, which --target does not name: it measures on this machine");
     return RLX_OK;
 }
 
@@ -244,6 +244,7 @@ static rlx_status_t bundle_make(compile_request_t *request, const char *path, rl
         status = (request->uncached || request->job.n_custom > 0 ? rlx_compile_job_run : rlx_compile_cached_to)(&request->job, path, &figures, diag);
     if (status == RLX_OK)
         figures_print(path, &figures, rlx_clock_ns() - start_ns);
+    request->job.options.tuning = NULL; /* freestanding C is compiled on its own, without it */
     rlx_tuning_fini(&tuning);
     return status;
 }

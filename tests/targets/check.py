@@ -11,12 +11,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
 import bare  # noqa: E402
 import browser  # noqa: E402
 from cases import Skip, finish, run, test  # noqa: E402
-from model import MODELS, WORK, Model, models_make, rlx  # noqa: E402
+from model import CACHED, MODELS, WORK, Model, models_make, rlx  # noqa: E402
 
 # The models that run on every target.
 CROSS = ["resnet18_stem", "ocr_cls"] if "--all" not in sys.argv else ["resnet18_stem", *MODELS]
 TARGETS = ["c", "llvm", "wasm", "aarch64", "riscv64"]
-CACHED = "ccache " if shutil.which("ccache") else ""
 GCC = [f"CC={CACHED}gcc", "ARCH=-march=x86-64-v3"]
 models = {}
 
@@ -137,24 +136,30 @@ def llvm_bitcode_gives_the_bits_of_rlx_infer():
         models[name].check(models[name].run(folder / "sample"))
 
 
+def on_bare_metal(model, machine):
+    said = bare.run(model, machine)
+    assert said["error"] == "0" and said["digest"] == f"{bare.fnv1a(model.truth[model.outputs[0]].tobytes()):x}", f"{machine.title}: {said}"
+    return said
+
+
 @test
 def a_real_model_runs_on_bare_metal_with_the_bits_of_rlx_infer():
-    need("qemu-system-riscv64")
     model = Model("openwakeword__embedding_model", "--target", "x86_64,c", "--freestanding")
-    said = bare.run(model)
-    print(f"     constants and code {said['code and constants']} bytes, writable {said['writable']}, stack {said['stack used']}")
-    assert said["error"] == "0" and said["digest"] == f"{bare.fnv1a(model.truth[model.outputs[0]].tobytes()):x}", said
+    for machine in bare.MACHINES:
+        said = on_bare_metal(model, machine)
+        print(f"     {machine.title}: code, constants and input {said['code and constants']} bytes, arena and output {said['writable']}, "
+              f"stack {said['stack used']}", flush=True)
 
 
 @test
 def a_fusion_that_breaks_a_constraint_is_undone_for_that_target_only():
-    need("qemu-system-riscv64")
     chain_make()
     plain, bare_model = Model("chain", "--target", "x86_64,c"), Model("chain", "--target", "x86_64,c", "--freestanding")
     assert "is not fused into" not in plain.said and "is not fused into" in bare_model.said, bare_model.said
     assert "c --freestanding: 'n" in (bare_model.folder / "c" / "README.md").read_text()
     assert "1 steps" in bare_model.said, "the bundle's program stays as it was"
-    assert bare.run(bare_model)["digest"] == f"{bare.fnv1a(bare_model.truth['t12'].tobytes()):x}"
+    for machine in bare.MACHINES:
+        on_bare_metal(bare_model, machine)
 
 
 @test
@@ -224,9 +229,12 @@ def refused(words, *parts, code=1):
 
 @test
 def targets_that_are_not_there_are_refused_by_name():
-    for name in ("cuda", "rocm", "opencl", "vulkan", "metal", "fpga"):
-        refused(["--model", WORK / "ocr_cls.onnx", "--target", f"c,{name}"], f"target '{name}' is not there yet")
+    for name, what in (("cuda", "PTX"), ("rocm", "AMD"), ("opencl", "OpenCL C"), ("vulkan", "SPIR-V"), ("metal", "Metal shaders"), ("fpga", "VHDL")):
+        refused(["--model", WORK / "ocr_cls.onnx", "--target", f"c,{name}"], "RLX-1901", f"target '{name}' (", what, ") is not there yet", "x86_64, c")
     refused(["--model", WORK / "ocr_cls.onnx", "--target", "avr"], "'avr' is no target", "x86_64, c")
+    refused(["--model", WORK / "ocr_cls.onnx", "--target", "arm64"], "'arm64' is no target", "Did you mean 'aarch64'?")
+    for words in (["--tune"], ["--tune-from", "log"]):
+        refused(["--model", WORK / "ocr_cls.onnx", "--target", "c,wasm", *words], "tuning is for x86_64", code=2)
     refused(["--model", WORK / "ocr_cls.onnx", "--freestanding"], "--target c --freestanding", code=2)
     assert not (WORK / "refused").exists()
 

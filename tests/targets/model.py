@@ -1,7 +1,9 @@
 """Models of these tests, compiled for targets, and what they answer: `rlx infer` on this machine is the truth that all others are held to."""
+import atexit
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,6 +13,8 @@ import numpy
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RLX = os.environ["RLX"]
 WORK = pathlib.Path(tempfile.mkdtemp(prefix="rlx-targets-"))
+atexit.register(shutil.rmtree, WORK, ignore_errors=True)
+CACHED = "ccache " if shutil.which("ccache") else ""
 CACHE = ROOT / ".cache" / "targets"
 TEXTS = {"resnet18_stem": ROOT / "examples" / "resnet18_stem.rlx"}
 MODELS = ["squeezenet", "mobilenet_v2", "minilm", "resnet18", "openwakeword__alexa_v0_1", "ocr_cls"]

@@ -1,37 +1,18 @@
-/* Bare metal for qemu-system-riscv64 -machine virt: no operating system, no C library. Runs the model on the input that the linker put in,
- * prints static memory and a digest of the outputs on the UART, and switches the machine off. */
+/* Bare metal: no operating system, no C library. Runs the model on the input that the linker put in, prints static memory and a digest of
+ * the outputs, and switches the machine off. */
 #include <stddef.h>
 #include <stdint.h>
 
 #include "kernel.h"
-
-#define UART ((volatile uint8_t *)0x10000000)
-#define POWER ((volatile uint32_t *)0x100000)
+#include "machine.h"
 
 extern const unsigned char bare_input[];
 extern unsigned char image_begin[], image_end[], writable_begin[], writable_end[], stack_end[];
 
-void bare_main(void);
-void bare_trap(void);
-
-__asm__(".section .text.start,\"ax\"\n"
-        ".globl _start\n"
-        "_start:\n"
-        "    csrr t0, mhartid\n"
-        "    bnez t0, 1f\n"
-        "    li t0, 0x2000\n" /* floating point on */
-        "    csrs mstatus, t0\n"
-        "    la t0, bare_trap\n"
-        "    csrw mtvec, t0\n"
-        "    la sp, stack_end\n"
-        "    call bare_main\n"
-        "1:  wfi\n"
-        "    j 1b\n");
-
 static void put(const char *text)
 {
     for (; *text != '\0'; text++)
-        *UART = (uint8_t)*text;
+        bare_put(*text);
 }
 
 static void put_number(uint64_t value, unsigned base)
@@ -43,7 +24,7 @@ static void put_number(uint64_t value, unsigned base)
         digits[n++] = "0123456789abcdef"[value % base];
     while ((value /= base) != 0);
     while (n > 0)
-        *UART = (uint8_t)digits[--n];
+        bare_put(digits[--n]);
 }
 
 static void put_line(const char *name, uint64_t value, unsigned base)
@@ -58,14 +39,6 @@ static uint64_t fnv1a(uint64_t digest, const unsigned char *data, size_t bytes)
     for (size_t i = 0; i < bytes; i++)
         digest = (digest ^ data[i]) * 0x100000001b3ull;
     return digest;
-}
-
-__attribute__((aligned(4), noreturn)) void bare_trap(void)
-{
-    put("trap\n");
-    *POWER = 0x3333;
-    for (;;)
-        ;
 }
 
 void bare_main(void)
@@ -87,5 +60,5 @@ void bare_main(void)
     put_line("writable ", (uint64_t)(writable_end - writable_begin), 10);
     put_line("stack used ", (uint64_t)(stack_end - stack), 10);
     put_line("digest ", fnv1a(0xcbf29ce484222325ull, output, OUTPUT_BYTES), 16);
-    *POWER = error == 0 ? 0x5555 : 0x3333;
+    bare_off(error != 0);
 }
