@@ -246,6 +246,25 @@ rlx_expr_t rlx_expr_symbol(rlx_exprs_t *exprs, int symbol, int64_t min, int64_t 
     return node_add(exprs, &node, 1);
 }
 
+bool rlx_exprs_before(const rlx_exprs_t *exprs, rlx_expr_t a, rlx_expr_t b)
+{
+    while (a != b) { /* equal expressions have one index: the operands that differ decide */
+        const rlx_expr_node_t *x = &exprs->nodes[a], *y = &exprs->nodes[b];
+
+        if (exprs->depth[a] != exprs->depth[b])
+            return exprs->depth[a] < exprs->depth[b];
+        if (x->op != y->op)
+            return x->op < y->op;
+        if (x->value != y->value)
+            return x->value < y->value;
+        a = x->a != y->a ? x->a : x->b != y->b ? x->b : x->c;
+        b = x->a != y->a ? y->a : x->b != y->b ? y->b : y->c;
+        RLX_ASSERT(a >= 0);
+        RLX_ASSERT(b >= 0);
+    }
+    return false;
+}
+
 int rlx_exprs_count(const rlx_exprs_t *exprs) { return exprs->n; }
 
 const rlx_expr_node_t *rlx_expr_node(const rlx_exprs_t *exprs, rlx_expr_t expr)

@@ -10,11 +10,11 @@ static bool is_sum(const rlx_exprs_t *exprs, rlx_expr_t expr)
     return exprs->nodes[expr].op == RLX_EXPR_ADD || exprs->nodes[expr].op == RLX_EXPR_SUB;
 }
 
-static bool term_add(rlx_linear_t *linear, rlx_expr_t term, int64_t coef)
+static bool term_add(const rlx_exprs_t *exprs, rlx_linear_t *linear, rlx_expr_t term, int64_t coef)
 {
     int i = 0;
 
-    while (i < linear->n && linear->term[i] < term)
+    while (i < linear->n && rlx_exprs_before(exprs, linear->term[i], term))
         i++;
     if (i < linear->n && linear->term[i] == term) {
         if (__builtin_add_overflow(linear->coef[i], coef, &linear->coef[i]))
@@ -52,10 +52,10 @@ bool rlx_linear_add(const rlx_exprs_t *exprs, rlx_linear_t *linear, rlx_expr_t e
         return coef != INT64_MIN && rlx_linear_add(exprs, linear, node->a, coef) && rlx_linear_add(exprs, linear, node->b, -coef);
     case RLX_EXPR_MUL:
         if (exprs->nodes[node->b].op != RLX_EXPR_CONST)
-            return term_add(linear, expr, coef);
+            return term_add(exprs, linear, expr, coef);
         return !__builtin_mul_overflow(exprs->nodes[node->b].value, coef, &value) && rlx_linear_add(exprs, linear, node->a, value);
     default:
-        return term_add(linear, expr, coef);
+        return term_add(exprs, linear, expr, coef);
     }
 }
 
@@ -155,13 +155,13 @@ void rlx_linear_bounds(const rlx_exprs_t *exprs, const rlx_linear_t *linear, int
     *out_max = saturate(hi);
 }
 
-static bool factor_add(rlx_product_t *product, rlx_expr_t factor)
+static bool factor_add(const rlx_exprs_t *exprs, rlx_product_t *product, rlx_expr_t factor)
 {
     int i = product->n;
 
     if (product->n == RLX_PRODUCT_MAX)
         return false;
-    for (; i > 0 && product->factor[i - 1] > factor; i--)
+    for (; i > 0 && rlx_exprs_before(exprs, factor, product->factor[i - 1]); i--)
         product->factor[i] = product->factor[i - 1];
     product->factor[i] = factor;
     product->n++;
@@ -175,14 +175,14 @@ static bool sum_factor_add(rlx_exprs_t *exprs, rlx_product_t *product, rlx_expr_
     int64_t content;
 
     if (!rlx_linear_add(exprs, &linear, expr, 1))
-        return factor_add(product, expr);
+        return factor_add(exprs, product, expr);
     if (linear.n == 0)
         return !__builtin_mul_overflow(product->coef, linear.k, &product->coef);
     content = rlx_linear_primitive(&linear);
     if (linear.coef[0] < 0) {
         rlx_linear_t negated = {0};
         if (!rlx_linear_add(exprs, &negated, rlx_linear_build(exprs, &linear), -1))
-            return factor_add(product, expr);
+            return factor_add(exprs, product, expr);
         linear = negated;
         content = -content;
     }
@@ -191,7 +191,7 @@ static bool sum_factor_add(rlx_exprs_t *exprs, rlx_product_t *product, rlx_expr_
     if (linear.n == 1 && linear.k == 0)
         return linear.coef[0] == 1 && rlx_product_mul(exprs, product, linear.term[0]);
     expr = rlx_linear_build(exprs, &linear);
-    return expr >= 0 && factor_add(product, expr);
+    return expr >= 0 && factor_add(exprs, product, expr);
 }
 
 bool rlx_product_mul(rlx_exprs_t *exprs, rlx_product_t *product, rlx_expr_t expr)
@@ -202,7 +202,7 @@ bool rlx_product_mul(rlx_exprs_t *exprs, rlx_product_t *product, rlx_expr_t expr
         return !__builtin_mul_overflow(product->coef, node.value, &product->coef);
     if (node.op == RLX_EXPR_MUL)
         return rlx_product_mul(exprs, product, node.a) && rlx_product_mul(exprs, product, node.b);
-    return is_sum(exprs, expr) ? sum_factor_add(exprs, product, expr) : factor_add(product, expr);
+    return is_sum(exprs, expr) ? sum_factor_add(exprs, product, expr) : factor_add(exprs, product, expr);
 }
 
 rlx_expr_t rlx_product_build(rlx_exprs_t *exprs, const rlx_product_t *product)

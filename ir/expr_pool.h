@@ -1,9 +1,9 @@
 /* Inside of the expression pool: raw nodes, linear sums and products. For ir/expr*.c only.
  *
- * Canonical forms. A sum is a left-associated chain of ADD and SUB over terms `coefficient * atom`, sorted by the atom's index, constant
- * last; a product is a left-associated MUL chain of factors sorted by index, constant last; a product of one sum and a constant is
+ * Canonical forms. A sum is a left-associated chain of ADD and SUB over terms `coefficient * atom`, sorted (rlx_exprs_before), constant
+ * last; a product is a left-associated MUL chain of sorted factors, constant last; a product of one sum and a constant is
  * distributed. A factor that is a sum has content 1 and a positive first coefficient. So equal polynomials in factored form have equal
- * indices. */
+ * indices, and their form depends on nothing that was made before them. */
 #ifndef RLX_IR_EXPR_POOL_H
 #define RLX_IR_EXPR_POOL_H
 
@@ -24,6 +24,10 @@ struct rlx_exprs {
 
 /* The node, made if new, with bounds from its operands. Nothing is simplified. RLX_EXPR_ERROR past the limits. */
 rlx_expr_t rlx_exprs_intern(rlx_exprs_t *exprs, rlx_expr_op_t op, rlx_expr_t a, rlx_expr_t b, rlx_expr_t c, int64_t value);
+
+/* The order of terms, factors and operands: the shallower first, then by operator, symbol or number, then by operands. By structure alone: an
+ * index says what was made first, also by an operator that was refused, and a text that is read again makes things in another order. */
+bool rlx_exprs_before(const rlx_exprs_t *exprs, rlx_expr_t a, rlx_expr_t b);
 
 typedef struct rlx_linear {
     int n;

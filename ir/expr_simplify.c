@@ -13,6 +13,12 @@ static rlx_expr_t raw(rlx_exprs_t *exprs, rlx_expr_op_t op, rlx_expr_t a, rlx_ex
     return a < 0 ? a : b < 0 ? b : rlx_exprs_intern(exprs, op, a, b, RLX_EXPR_NONE, 0);
 }
 
+/* a == b as it is, the sides in order. */
+static rlx_expr_t raw_equal(rlx_exprs_t *exprs, rlx_expr_t a, rlx_expr_t b)
+{
+    return rlx_exprs_before(exprs, b, a) ? raw(exprs, RLX_EXPR_EQ, b, a) : raw(exprs, RLX_EXPR_EQ, a, b);
+}
+
 static bool is_bool(const rlx_exprs_t *exprs, rlx_expr_t expr) { return exprs->nodes[expr].min >= 0 && exprs->nodes[expr].max <= 1; }
 
 /* a <= b for all symbol values? */
@@ -73,7 +79,7 @@ static rlx_expr_t make_extremum(rlx_exprs_t *exprs, rlx_expr_op_t op, rlx_expr_t
         return op == RLX_EXPR_MIN ? a : b;
     if (prove_le(exprs, b, a, PROVE_DEPTH))
         return op == RLX_EXPR_MIN ? b : a;
-    if (exprs->nodes[a].op == RLX_EXPR_CONST || (exprs->nodes[b].op != RLX_EXPR_CONST && b < a)) {
+    if (exprs->nodes[a].op == RLX_EXPR_CONST || (exprs->nodes[b].op != RLX_EXPR_CONST && rlx_exprs_before(exprs, b, a))) {
         rlx_expr_t swap = a;
         a = b;
         b = swap;
@@ -163,19 +169,19 @@ static rlx_expr_t make_equal(rlx_exprs_t *exprs, rlx_expr_t a, rlx_expr_t b)
             return negated;
     }
     if (!rlx_linear_expand_difference(exprs, a, b, &difference))
-        return raw(exprs, RLX_EXPR_EQ, a < b ? a : b, a < b ? b : a);
+        return raw_equal(exprs, a, b);
     rlx_linear_bounds(exprs, &difference, &lo, &hi);
     if (lo > 0 || hi < 0 || (lo == 0 && hi == 0))
         return rlx_expr_const(exprs, lo == 0 && hi == 0);
     difference = (rlx_linear_t){0};
     if (!rlx_linear_add(exprs, &difference, a, 1) || !rlx_linear_add(exprs, &difference, b, -1))
-        return raw(exprs, RLX_EXPR_EQ, a < b ? a : b, a < b ? b : a);
+        return raw_equal(exprs, a, b);
     g = coefficients_divide(&difference);
     if (difference.k % g != 0)
         return rlx_expr_const(exprs, 0);
     difference.k /= g;
     if ((difference.n > 0 && difference.coef[0] < 0 && !linear_negate(&difference)) || !make_sides(exprs, &difference, &left, &right))
-        return raw(exprs, RLX_EXPR_EQ, a < b ? a : b, a < b ? b : a);
+        return raw_equal(exprs, a, b);
     return raw(exprs, RLX_EXPR_EQ, left, right);
 }
 
