@@ -10,6 +10,7 @@
 #include "bundle/program.h"
 #include "ir/dispatch.h"
 #include "ir/flow.h"
+#include "ir/flow.h"
 
 void rlx_builder_init(rlx_builder_t *builder, rlx_graph_t *graph, int level)
 {
@@ -215,8 +216,26 @@ rlx_expr_t rlx_value_bytes(const rlx_graph_t *graph, const rlx_value_t *value)
     return count;
 }
 
+/* What calls of bodies take: a body sees its operand's own extents, and a storage has those of the value that stands for it. */
+static void find_called(rlx_builder_t *builder)
+{
+    rlx_graph_t *graph = builder->graph;
+
+    builder->n_called = graph->n_values;
+    builder->called = rlx_graph_alloc(graph, (size_t)graph->n_values + 1);
+    for (const rlx_op_t *op = graph->first; op != NULL; op = op->next)
+        for (int i = 0; rlx_op_is_flow(op) && i < op->n_in; i++)
+            if (op->in[i] != NULL)
+                builder->called[op->in[i]->id] = true;
+}
+
+static bool is_called(const rlx_builder_t *builder, const rlx_value_t *value)
+{
+    return (int)value->id < builder->n_called && builder->called[value->id];
+}
+
 /* A reshape of row-major storage moves nothing. The output then shares the input's storage, unless that would make a graph output share
- * storage with an input, a constant or another output. */
+ * storage with an input, a constant or another output, or show a body other extents than its operand's. */
 static bool try_view(rlx_builder_t *builder, rlx_op_t *op)
 {
     const rlx_value_t *in = op->in[0];
@@ -225,11 +244,13 @@ static bool try_view(rlx_builder_t *builder, rlx_op_t *op)
 
     if (in->layout != RLX_LAYOUT_ROW_MAJOR || out->layout != RLX_LAYOUT_ROW_MAJOR)
         return false;
+    if (is_called(builder, out))
+        return false;
     if (!out->is_output) {
         set_root(builder, out, root);
         return true;
     }
-    if (root->is_input || root->is_output || root->data != NULL || root->observed || (root->producer != NULL && rlx_op_is_flow(root->producer)))
+    if (is_called(builder, root) || root->is_input || root->is_output || root->data != NULL || root->observed || (root->producer != NULL && rlx_op_is_flow(root->producer)))
         return false;
     for (int i = 0; i < out->rank; ++i)
         if (rlx_expr_is_computed(builder->graph, out->dims[i]))
@@ -304,6 +325,7 @@ rlx_status_t rlx_builder_lower_graph(rlx_builder_t *builder, rlx_diag_t *diag)
 {
     int kept = 0;
 
+    find_called(builder);
     for (rlx_op_t *op = builder->graph->first; op != NULL; op = op->next)
         RLX_TRY(rlx_builder_lower(builder, op, diag));
     mark_live(builder);

@@ -31,6 +31,8 @@ struct rlx_builder {
     int n_steps, cap_steps;
     const rlx_value_t **root; /* by value id; NULL: itself */
     int cap_root;
+    bool *called;             /* by value id, n_called of them: an operand of a call of bodies; rlx_builder_lower_graph sets it */
+    int n_called;
     rlx_value_t **made;       /* constants made while lowering: their data is owned here */
     int n_made, cap_made;
     rlx_builder_t **bodies;   /* of the graphs that calls run; owned */
