@@ -31,25 +31,26 @@ static bool blockable_bytes(const rlx_value_t *value)
     return value != NULL && value->dtype == RLX_U8 && (value->rank == 3 || value->rank == 4);
 }
 
-/* A constant [N,C,spatial...] in C16; lanes past C are zero. */
+/* A constant [N,C,spatial...] of f32 or u8 in C16; lanes past C are zero. */
 static rlx_value_t *block_constant(layouts_t *l, const rlx_value_t *value)
 {
-    int64_t dims[RLX_RANK_MAX], spatial = 1, blocks, bytes;
-    float *data;
-    const float *source = value->data;
+    int64_t dims[RLX_RANK_MAX], spatial = 1, blocks, size = (int64_t)rlx_dtype_size(value->dtype), bytes;
+    const char *source = value->data;
     rlx_value_t *out;
+    char *data;
 
     rlx_value_dims_const(l->graph, value, dims);
     for (int i = 2; i < value->rank; ++i)
         spatial *= dims[i];
     blocks = (dims[1] + 15) / 16;
-    bytes = dims[0] * blocks * spatial * 16 * (int64_t)sizeof *data;
+    bytes = dims[0] * blocks * spatial * 16 * size;
     data = rlx_graph_alloc(l->graph, (size_t)bytes + 64);
     for (int64_t n = 0; n < dims[0]; ++n)
         for (int64_t c = 0; c < dims[1]; ++c)
             for (int64_t s = 0; s < spatial; ++s)
-                data[((n * blocks + c / 16) * spatial + s) * 16 + c % 16] = source[(n * dims[1] + c) * spatial + s];
-    out = rlx_graph_const(l->graph, value->name, RLX_F32, value->rank, dims, data, true);
+                memcpy(data + (((n * blocks + c / 16) * spatial + s) * 16 + c % 16) * size, source + ((n * dims[1] + c) * spatial + s) * size,
+                       (size_t)size);
+    out = rlx_graph_const(l->graph, value->name, value->dtype, value->rank, dims, data, true);
     out->layout = RLX_LAYOUT_C16;
     out->data_bytes = bytes;
     return out;
