@@ -54,10 +54,13 @@ static best_cell_t window_best(const rlx_pool_params_t *p, const void *x, int64_
 static int64_t index_of(const rlx_pool_params_t *p, int64_t plane, int64_t at)
 {
     const int64_t *in = p->window.in;
-    int64_t w = at % in[2], h = at / in[2] % in[1], d = at / in[2] / in[1];
+    int64_t w, h, d;
 
-    if (at < 0)
+    if (at < 0) /* a window without cells: the map may have none, too */
         return -1;
+    w = at % in[2];
+    h = at / in[2] % in[1];
+    d = at / in[2] / in[1];
     return plane * rlx_window_cells(in) + (p->storage_order == 0 ? at : (w * in[1] + h) * in[0] + d);
 }
 

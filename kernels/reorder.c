@@ -54,22 +54,31 @@ typedef struct block {
     int64_t lanes;
 } block_t;
 
-static block_t block_of(const rlx_kernel_args_t *args, const rlx_to_c16_params_t *p, int64_t tile)
+/* Image n of an operand whose images take `bytes`. Not operand->row_bytes: the storage may be that of a view with another outermost axis. */
+static float *image_of(const rlx_operand_t *operand, int64_t n, int64_t bytes)
+{
+    return operand->rows != NULL ? operand->rows[n] : (void *)((char *)operand->base + n * bytes);
+}
+
+static block_t block_of(const rlx_kernel_args_t *args, const rlx_to_c16_params_t *p, int64_t from_bytes, int64_t to_bytes, int64_t tile)
 {
     int64_t blocks = (p->channels + LANES - 1) / LANES;
     int64_t n = tile / blocks, first = tile % blocks * LANES;
 
-    return (block_t){.from = (const float *)rlx_operand_row(&args->in[0], n) + first * p->spatial,
-                     .to = (float *)rlx_operand_row(&args->out[0], n) + first * p->spatial,
+    return (block_t){.from = image_of(&args->in[0], n, from_bytes) + first * p->spatial,
+                     .to = image_of(&args->out[0], n, to_bytes) + first * p->spatial,
                      .lanes = p->channels - first < LANES ? p->channels - first : LANES};
 }
+
+static int64_t plain_bytes(const rlx_to_c16_params_t *p) { return p->channels * p->spatial * 4; }
+static int64_t c16_bytes(const rlx_to_c16_params_t *p) { return (p->channels + LANES - 1) / LANES * p->spatial * ROW; }
 
 RLX_KERNEL_ENTRY(to_c16)
 {
     const rlx_to_c16_params_t *p = (const rlx_to_c16_params_t *)args->param;
 
     for (int64_t tile = tile_begin; tile < tile_end; ++tile) {
-        block_t block = block_of(args, p, tile);
+        block_t block = block_of(args, p, plain_bytes(p), c16_bytes(p), tile);
 
         if (block.lanes == LANES)
             block_to_c16(block.to, block.from, p->spatial);
@@ -83,7 +92,7 @@ RLX_KERNEL_ENTRY(from_c16)
     const rlx_from_c16_params_t *p = (const rlx_from_c16_params_t *)args->param;
 
     for (int64_t tile = tile_begin; tile < tile_end; ++tile) {
-        block_t block = block_of(args, p, tile);
+        block_t block = block_of(args, p, c16_bytes(p), plain_bytes(p), tile);
 
         if (block.lanes == LANES)
             block_from_c16(block.to, block.from, p->spatial);
