@@ -5,7 +5,9 @@
  *     tamper FILE                the same with a signed bundle
  *     tamper FILE --random N     N bytes anywhere, changed in the file and opened
  *     tamper FILE --all I/N      every byte: slice I of N (0 <= I < N). In constants and code the digests are computed here from a kept
- *                                state of the bytes before it, since opening two million times takes an hour
+ *                                state of the bytes before it: a minute instead of an hour
+ *     tamper FILE --open I/N     every byte of slice I of N, changed in the file and opened
+ *     tamper --make FILE         keeps the bundle of 2 MiB
  *
  * Prints how many were refused; ends with 1 at the first that is not, or whose refusal names another part. */
 #include <errno.h>
@@ -190,15 +192,30 @@ static void sample_try(tamper_t *tamper, uint64_t begin, uint64_t end)
     }
 }
 
-static void slice_try(tamper_t *tamper, const char *text)
+static void slice_of(const tamper_t *tamper, const char *text, uint64_t *out_begin, uint64_t *out_end)
 {
     unsigned long index, count;
-    uint64_t begin, end;
 
     if (sscanf(text, "%lu/%lu", &index, &count) != 2 || count == 0 || index >= count)
-        fail("--all takes I/N", NULL);
-    begin = tamper->bytes * index / count;
-    end = tamper->bytes * (index + 1) / count;
+        fail("--all and --open take I/N", NULL);
+    *out_begin = tamper->bytes * index / count;
+    *out_end = tamper->bytes * (index + 1) / count;
+}
+
+static void slice_open(tamper_t *tamper, const char *text)
+{
+    uint64_t begin, end;
+
+    slice_of(tamper, text, &begin, &end);
+    for (uint64_t at = begin; at < end; at++)
+        byte_open(tamper, at);
+}
+
+static void slice_try(tamper_t *tamper, const char *text)
+{
+    uint64_t begin, end;
+
+    slice_of(tamper, text, &begin, &end);
     sample_try(tamper, begin, end);
     for (int i = 0; i < tamper->manifest.n_segments; i++)
         if (is_large(&tamper->manifest.segments[i]))
@@ -283,6 +300,10 @@ int main(int argc, char **argv)
     unsetenv("RLX_CACHE_DIR");
     if (sodium_init() < 0)
         fail("sodium_init", NULL);
+    if (argc == 3 && strcmp(argv[1], "--make") == 0) {
+        bundle_make(argv[2]);
+        return 0;
+    }
     if (argc == 1)
         bundle_make(path);
     bundle_take(&tamper, path);
@@ -292,10 +313,12 @@ int main(int argc, char **argv)
         random_try(&tamper, atol(argv[3]));
     else if (argc == 4 && strcmp(argv[2], "--all") == 0)
         slice_try(&tamper, argv[3]);
+    else if (argc == 4 && strcmp(argv[2], "--open") == 0)
+        slice_open(&tamper, argv[3]);
     else if (argc <= 2)
         sample_try(&tamper, 0, tamper.bytes);
     else
-        fail("tamper [FILE [--random N|--all I/N]]", NULL);
+        fail("tamper [FILE [--random N|--all I/N|--open I/N]], or tamper --make FILE", NULL);
     if (rlx_bundle_open(tamper.path, RLX_BUNDLE_NO_STAMP, &bundle, &diag) != RLX_OK)
         fail("the bundle, all bytes changed back", &diag);
     rlx_bundle_close(bundle);

@@ -5,26 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/text/export.h"
 #include "ir/text/load.h"
-#include "ir/text/print.h"
+#include "tests/text/text_of.h"
 
 #define PATH "/nonexistent/fuzz.rlxir"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-static char *text_of(const rlx_graph_t *graph)
-{
-    rlx_syntax_t *syntax = rlx_syntax_export(graph);
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-
-    rlx_ssa_print(syntax, out);
-    fclose(out);
-    rlx_syntax_destroy(syntax);
-    return text;
-}
 
 /* NULL: refused. */
 static rlx_graph_t *load(const char *text, size_t bytes)

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,8 +14,7 @@
 #include "bundle/bundle.h"
 #include "exec/executor.h"
 #include "ir/compile.h"
-#include "kernels/image.h"
-#include "kernels/reference.h"
+#include "tests/exec/image.h"
 
 #define CASE_SECONDS_MAX 120
 
@@ -25,41 +23,6 @@ typedef struct test_case {
     int level, threads;
     bool reference;
 } test_case_t;
-
-/* The built-in image's code, mapped executable. */
-static bool image_table(rlx_kernel_table_t *table)
-{
-    int count;
-    const rlx_kernel_image_t *images = rlx_kernel_images(&count);
-
-    for (int i = 0; i < count; i++) {
-        char *code;
-
-        if (!rlx_isa_runs(images[i].isa))
-            continue;
-        code = mmap(NULL, images[i].bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (code == MAP_FAILED)
-            return false;
-        memcpy(code, images[i].data, images[i].bytes);
-        if (mprotect(code, images[i].bytes, PROT_READ | PROT_EXEC) != 0)
-            return false;
-        for (uint32_t k = 0; k < images[i].n_entries; k++)
-            table->entry[images[i].entries[k].kernel] = (rlx_kernel_fn_t *)(void *)(code + images[i].entries[k].offset);
-        table->target = images[i].isa;
-        return true;
-    }
-    return false;
-}
-
-static void kernels_take(bool reference, rlx_kernel_table_t *table)
-{
-    memset(table, 0, sizeof *table);
-    if (!reference && image_table(table))
-        return;
-    for (int id = 1; id < RLX_K_END; id++)
-        table->entry[id] = rlx_reference_kernel((rlx_kernel_id_t)id);
-    table->target = "reference";
-}
 
 static rlx_status_t compile(const test_case_t *test, rlx_compiled_t *out_compiled, const char **phase, rlx_diag_t *diag)
 {
@@ -115,7 +78,7 @@ static rlx_status_t execute(const test_case_t *test, const rlx_compiled_t *compi
     rlx_plan_t *plan;
     rlx_team_t *team;
 
-    kernels_take(test->reference, &kernels);
+    image_kernels(test->reference, &kernels);
     *phase = "plan";
     RLX_TRY(rlx_npz_read(test->inputs, &npz, diag));
     RLX_TRY(rlx_model_create(compiled->program, compiled->constants, &kernels, &model, diag));
