@@ -104,6 +104,15 @@ void rlx_diag_print(const rlx_diag_t *diag, FILE *out)
         fputs("\n  at: ", out);
         text_print(diag->where, out);
     }
+    for (const char *at = diag->path; *at != '\0';) {
+        size_t n = strcspn(at, "\n");
+        char line[sizeof diag->path];
+
+        snprintf(line, sizeof line, "%.*s", (int)n, at);
+        fputs("\n  path: ", out);
+        text_print(line, out);
+        at += n + (at[n] == '\n');
+    }
     if (hint[0] != '\0') {
         fputs("\n  fix: ", out);
         text_print(hint, out);

@@ -24,6 +24,7 @@ typedef struct rlx_diag {
     char where[256];   /* "model.onnx: node 12 'conv1' (Conv)" or "FILE:LINE:COLUMN"; may be empty */
     char message[768]; /* one sentence: what was found, what was expected */
     char hint[384];    /* what to do; may be empty, then the code's general fix is printed */
+    char path[512];    /* what led there, a line each: "operand 0 'x' f32[1,3]: node 'a' (Relu) <- input 'image'"; mostly empty */
     struct rlx_diag_list *list; /* borrowed; all that readers of texts found, this error included; may be NULL. Set by the caller */
 } rlx_diag_t;
 

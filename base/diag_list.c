@@ -191,6 +191,8 @@ rlx_finding_t *rlx_report_diag(rlx_diag_list_t *list, const rlx_diag_t *diag, rl
     snprintf(finding->message, sizeof finding->message, "%.500s", diag->message);
     snprintf(finding->hint, sizeof finding->hint, "%s", diag->hint);
     snprintf(finding->where, sizeof finding->where, "%s", diag->where);
+    for (const char *at = diag->path; *at != '\0'; at += strcspn(at, "\n"), at += *at == '\n')
+        rlx_finding_note(finding, RLX_SPAN_NONE, "%.*s", (int)strcspn(at, "\n"), at);
     return finding;
 }
 

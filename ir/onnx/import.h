@@ -37,6 +37,7 @@ typedef struct rlx_onnx_import {
     unsigned choices;           /* bit i: branch of the i-th If that is decided at import (convert_if.c) */
     int n_choices;
     const char *choice_source[RLX_ONNX_CHOICES_MAX];
+    bool placed;                /* the diagnosis names file and node: of the innermost that was refused */
 } rlx_onnx_import_t;
 
 typedef struct rlx_onnx_call {
@@ -68,11 +69,15 @@ typedef struct rlx_onnx_row {
 
 /* ir/onnx/table.c. NULL when unknown; `out_reason` then says why if the operator is known to be unsupported, else NULL. */
 const rlx_onnx_row_t *rlx_onnx_row_find(const char *domain, const char *op_type, const char **out_reason);
+/* The operator that a misspelt one is nearest to, or NULL. */
+const char *rlx_onnx_row_closest(const char *op_type);
 
 /* ir/onnx/node.c: a name in a scope or those around it; NULL when not defined. A body captures what it finds around itself. Defining fails
  * (false) on a name that is visible already. */
 rlx_value_t *rlx_onnx_scope_get(const rlx_onnx_scope_t *scope, const char *name);
 bool rlx_onnx_scope_add(rlx_onnx_scope_t *scope, const char *name, rlx_value_t *value);
+/* ir/onnx/path.c: tells the diagnosis of a call that was refused where its operands come from. */
+void rlx_onnx_path_set(rlx_onnx_call_t *call);
 /* Converts a body's nodes in order. */
 rlx_status_t rlx_onnx_nodes_convert(rlx_onnx_import_t *import, rlx_onnx_scope_t *scope, const rlx_onnx_node_t *nodes, int n);
 /* ir/onnx/function.c: a call of a model-local function. NULL when the node names none. */

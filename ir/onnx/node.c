@@ -90,6 +90,8 @@ static void attrs_check(rlx_onnx_call_t *call)
         if (!call->attr_used[i])
             rlx_call_fail(call, RLX_E_ONNX_OPERATOR, "attribute '%s' is unknown for %s at opset %lld, or not supported",
                           call->node->attrs[i].name, call->node->op_type, (long long)call->opset);
+    if (!rlx_call_ok(call))
+        rlx_diag_hint(call->diag, "Remove the attribute if its value changes nothing, or export the model with another opset.");
 }
 
 static void operator_convert(rlx_onnx_call_t *call)
@@ -107,6 +109,8 @@ static void operator_convert(rlx_onnx_call_t *call)
     if (call->row == NULL) {
         rlx_call_fail(call, RLX_E_ONNX_OPERATOR, "operator %s%s%s is not supported%s%s", call->node->domain,
                       call->node->domain[0] ? "." : "", call->node->op_type, reason != NULL ? ": " : "", reason != NULL ? reason : "");
+        if (reason == NULL && call->node->domain[0] == '\0' && rlx_onnx_row_closest(call->node->op_type) != NULL)
+            rlx_diag_hint(call->diag, "Did you mean '%s'?", rlx_onnx_row_closest(call->node->op_type));
         return;
     }
     if (opset_find(call) != RLX_OK)
@@ -148,6 +152,28 @@ static const char *source_make(rlx_onnx_import_t *import, const rlx_onnx_scope_t
     return rlx_graph_printf(import->graph, "%snode of '%s' (%s)", scope->place, node->out[0], node->op_type);
 }
 
+/* The file, the node with its number, and the function or branch that it stands in. The first to say so stands inmost. */
+static void failure_place(rlx_onnx_call_t *call, int index)
+{
+    rlx_onnx_import_t *import = call->import;
+    const rlx_onnx_scope_t *scope = call->scope;
+    const rlx_onnx_node_t *node = call->node;
+    bool named = node->name[0] != '\0' || node->n_out == 0;
+    const char *name = named ? node->name : node->out[0], *of = named ? "" : " of";
+
+    if (import->placed || import->diag == NULL)
+        return;
+    import->placed = true;
+    import->diag->where[0] = '\0';
+    if (scope->call != NULL)
+        rlx_diag_at(import->diag, "%s: function '%s', %snode %d%s '%s' (%s), called by %s", import->file, scope->function->name, scope->place,
+                    index, of, name, node->op_type, call->source);
+    else
+        rlx_diag_at(import->diag, "%s: %snode %d%s '%s' (%s)", import->file, scope->place, index, of, name, node->op_type);
+    if (call->in != NULL)
+        rlx_onnx_path_set(call);
+}
+
 static rlx_status_t node_convert(rlx_onnx_import_t *import, rlx_onnx_scope_t *scope, const rlx_onnx_node_t *node, int index)
 {
     rlx_onnx_call_t call = {.import = import,
@@ -168,11 +194,7 @@ static rlx_status_t node_convert(rlx_onnx_import_t *import, rlx_onnx_scope_t *sc
     results_define(&call, scope);
     if (call.status == RLX_OK)
         return RLX_OK;
-    if (scope->call != NULL)
-        rlx_diag_at(import->diag, "%s: function '%s', %snode %d '%s' (%s), called by %s", import->file, scope->function->name,
-                    scope->place, index, node->name, node->op_type, call.source);
-    else
-        rlx_diag_at(import->diag, "%s: %snode %d '%s' (%s)", import->file, scope->place, index, node->name, node->op_type);
+    failure_place(&call, index);
     return call.status;
 }
 

@@ -1,5 +1,6 @@
 /* Every ONNX operator that RLX converts, one row each: name, first opset, operands (least, most), results, converter, op kind. Operators
  * that are known and refused stand below with the reason. */
+#include "base/closest.h"
 #include "ir/onnx/convert.h"
 
 #include <stdlib.h>
@@ -259,4 +260,14 @@ const rlx_onnx_row_t *rlx_onnx_row_find(const char *domain, const char *op_type,
         return NULL;
     }
     return bsearch(op_type, rows, sizeof rows / sizeof *rows, sizeof *rows, row_compare);
+}
+
+const char *rlx_onnx_row_closest(const char *op_type)
+{
+    rlx_closest_t closest;
+
+    rlx_closest_init(&closest, op_type, strlen(op_type));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        rlx_closest_offer(&closest, rows[i].name);
+    return closest.best;
 }
