@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/compile_job.h"
 #include "cli/compile_targets.h"
+#include "cli/custom_code.h"
 #include "cli/tune.h"
 
 #define TUNE_BUDGET_S 60
@@ -39,6 +40,12 @@ static rlx_status_t words_check(const compile_request_t *request, rlx_diag_t *di
         return rlx_fail(diag, RLX_E_USAGE, "compile: --tune measures, --tune-from takes what was measured: one of them");
     if (!request->tune && (request->tune_log != NULL || request->tune_s > 0 || request->tune_shapes.n_shapes > 0))
         return rlx_fail(diag, RLX_E_USAGE, "compile: --tune-log, --tune-budget and --tune-shape belong to --tune, which is missing");
+    for (int i = 0; i < request->job.n_custom; i++)
+        if (rlx_custom_is_object(request->job.custom[i].path) && request->key == NULL) {
+            rlx_fail(diag, RLX_E_USAGE, "compile: --custom: %s is code that nobody can read, which goes into signed bundles only",
+                     request->job.custom[i].path);
+            return rlx_diag_hint(diag, "Add --key FILE.key: whoever signs vouches for it. Or give its source.");
+        }
     return RLX_OK;
 }
 

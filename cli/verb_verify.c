@@ -125,6 +125,14 @@ static rlx_status_t source_verify(const verify_request_t *request, rlx_diag_t *d
     return rlx_cli_source_untrusted(request->model, request->trust, diag);
 }
 
+/* Its text is what the passes made of the model: the statements that the checks are about may be fused away. */
+static rlx_status_t check_refuse(const verify_request_t *request, rlx_diag_t *diag)
+{
+    rlx_fail(diag, RLX_E_USAGE, "verify: --check reads a source (.rlx, .rlxir, .onnx), and %s is a bundle: the IR as passes left it",
+             request->bundle);
+    return rlx_diag_hint(diag, "Check the source: `rlx verify --check all SOURCE` prints its digest, `rlx verify BUNDLE` that of the source it was made from.");
+}
+
 static rlx_status_t verify_run(int argc, char **argv, rlx_diag_t *diag)
 {
     verify_request_t request;
@@ -134,7 +142,7 @@ static rlx_status_t verify_run(int argc, char **argv, rlx_diag_t *diag)
     if (request.model == NULL && rlx_path_is_text(request.bundle))
         request.model = request.bundle;
     if ((request.checks.coherence || request.checks.distribution) && (request.model == NULL || rlx_cli_ends_with(request.model, ".rlxb")))
-        status = rlx_fail(diag, RLX_E_USAGE, "verify: --check reads a source (.rlx, .rlxir), and %s is a bundle", request.bundle);
+        status = check_refuse(&request, diag);
     else if (request.model != NULL && !rlx_cli_ends_with(request.model, ".rlxb"))
         status = source_verify(&request, diag);
     else

@@ -20,6 +20,8 @@
 #define LINK "ld.lld-19 -pie --no-dynamic-linker -z norelro -z nognustack --build-id=none -Bsymbolic --no-rosegment --orphan-handling=place " \
              "--unresolved-symbols=ignore-all -T image.ld -o image.elf"
 
+#define OBJECT_BYTES_MAX ((size_t)16 << 20)
+
 typedef struct custom_job {
     const rlx_custom_source_t *sources;
     int n;
@@ -58,14 +60,17 @@ rlx_status_t rlx_custom_source_check(const rlx_custom_source_t *source, rlx_diag
 {
     if (!is_identifier(source->name) || strlen(source->name) > 200)
         return rlx_fail(diag, RLX_E_USAGE, "--custom: '%s' is no name of a C function", source->name);
-    if (ends(source->path, ".so")) {
-        rlx_fail(diag, RLX_E_USAGE, "--custom: %s is a shared object, which this version does not take", source->path);
-        return rlx_diag_hint(diag, "Give the source: --custom %s=FILE.c or FILE.f90.", source->name);
+    if (ends(source->path, ".so") || strstr(source->path, ".so.") != NULL) {
+        rlx_fail(diag, RLX_E_USAGE, "--custom: %s is a shared object: what it loads and runs is decided by each machine, not by the bundle", source->path);
+        return rlx_diag_hint(diag, "Give the source, --custom %s=FILE.c or FILE.f90; or the object that it was linked from, %s=FILE.o with --key.",
+                             source->name, source->name);
     }
-    if (!ends(source->path, ".c") && !is_fortran(source->path))
-        return rlx_fail(diag, RLX_E_USAGE, "--custom: %s is neither C (.c) nor Fortran (.f90, .f95, .f03, .f08, .f)", source->path);
+    if (!ends(source->path, ".c") && !is_fortran(source->path) && !rlx_custom_is_object(source->path))
+        return rlx_fail(diag, RLX_E_USAGE, "--custom: %s is neither C (.c) nor Fortran (.f90, .f95, .f03, .f08, .f) nor an object (.o)", source->path);
     return RLX_OK;
 }
+
+bool rlx_custom_is_object(const char *path) { return ends(path, ".o"); }
 
 static rlx_status_t files_write(const custom_job_t *job, rlx_file_set_t *set, rlx_diag_t *diag)
 {
@@ -104,6 +109,23 @@ static void isa_words(const custom_job_t *job, bool fortran, rlx_tool_t *tool)
     rlx_tool_words(tool, job->v4 ? "-march=x86-64-v4 -mprefer-vector-width=512" : "-march=x86-64-v3");
     if (!fortran)
         rlx_tool_word(tool, "--target=x86_64-pc-linux-gnu");
+}
+
+/* An object: the very file, under the name that the link looks for. */
+static rlx_status_t object_copy(const custom_job_t *job, int index, rlx_diag_t *diag)
+{
+    char path[4200];
+    size_t bytes;
+    void *data;
+    rlx_status_t status;
+
+    snprintf(path, sizeof path, "%s/user%d.o", job->folder, index);
+    RLX_TRY(rlx_file_read(job->sources[index].path, OBJECT_BYTES_MAX, &data, &bytes, diag));
+    status = bytes > 4 && memcmp(data, "\177ELF", 4) == 0
+                 ? rlx_file_write(path, data, bytes, diag)
+                 : rlx_fail(diag, RLX_E_CUSTOM_CODE, "%s is no ELF object: cc -c makes one", job->sources[index].path);
+    free(data);
+    return status;
 }
 
 static rlx_status_t source_compile(const custom_job_t *job, int index, rlx_diag_t *diag)
@@ -152,7 +174,7 @@ static rlx_status_t image_link(const custom_job_t *job, rlx_diag_t *diag)
     for (int i = 0; i < job->n; i++) {
         if (compiled_before(job, i))
             continue;
-        RLX_TRY(source_compile(job, i, diag));
+        RLX_TRY(rlx_custom_is_object(job->sources[i].path) ? object_copy(job, i, diag) : source_compile(job, i, diag));
         rlx_tool_word(&link, "user%d.o", i);
     }
     return rlx_tool_run(&link, job->folder, diag);

@@ -17,6 +17,7 @@ from cases import Skip, test
 RLX = os.environ["RLX"]
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 EXAMPLE = ROOT / "examples" / "climate"
+HEADERS = ROOT / "target" / "template"
 SMALL = """@rlx.module(version=2)
 def small():
     T = rlx.tensor(shape=[40, 30], dtype="float64")
@@ -200,13 +201,32 @@ def what_Fortran_leaves_to_its_library_is_refused_by_name(project):
 @test
 def sources_that_cannot_be_taken_are_refused(project):
     model, bundle = project.file("small.rlx", SMALL), project.new(".rlxb")
-    expect(rlx("compile", model, "--custom", "physics_update=x.so", "--output", bundle), 2, "shared object", "source")
+    for name in ("x.so", "libx.so.2"):
+        expect(rlx("compile", model, "--custom", f"physics_update={name}", "--output", bundle), 2, "shared object", "source", "with --key")
     expect(rlx("compile", model, "--custom", "physics_update", "--output", bundle), 2, "NAME=FILE")
     expect(rlx("compile", model, "--custom", C, "--target", "c", "--output", project.folder / "d"), 2, "--custom")
     expect(rlx("compile", model, "--custom", "physics_update=absent.c", "--output", bundle), 1, "absent.c")
     broken = project.file("broken.c", "void physics_update(void) { this is no C }\n")
     expect(rlx("compile", model, "--custom", f"physics_update={broken}", "--output", bundle), 1, "broken.c")
     assert not bundle.exists()
+
+
+@test
+def an_object_goes_into_signed_bundles_only(project):
+    model, object, key = project.file("small.rlx", SMALL), project.folder / "physics.o", project.folder / "signer"
+    subprocess.run(["cc", "-c", "-O2", "-fPIC", "-march=x86-64-v3", "-ffp-contract=off", "-fno-stack-protector", "-ffreestanding", "-I", HEADERS, "-o", object,
+                    EXAMPLE / "physics_update.c"], check=True)
+    custom, bundle = f"physics_update={object}", project.new(".rlxb")
+    expect(rlx("compile", model, "--custom", custom, "--output", bundle), 2, "signed bundles only", "--key")
+    expect(rlx("keygen", "-o", key), 0)
+    expect(rlx("compile", model, "--custom", custom, "--key", f"{key}.key", "--output", bundle), 0)
+    t = plate(40, 30)
+    for isa in ("x86-64-v3", "x86-64-v4"):
+        out, _ = infer(project, bundle, {"T": t, "dt": np.float64(0.01)}, "--verify-signature", "--trusted-keys", project.folder,
+                       env={**os.environ, "RLX_ISA": isa})
+        same(out["output"], step(t, 0.01))
+    (project.folder / "text.o").write_text("no object\n")
+    expect(rlx("compile", model, "--custom", f"physics_update={project.folder / 'text.o'}", "--key", f"{key}.key", "--output", bundle), 1, "RLX-2031", "cc -c")
 
 
 @test
