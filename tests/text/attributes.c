@@ -27,6 +27,7 @@ static const struct {
     {RLX_OP_roi_align, "mode", {"avg", "max"}},
     {RLX_OP_roi_align, "coord", {"half_pixel", "output_half_pixel"}},
     {RLX_OP_lstm, "direction", {"forward", "reverse"}},
+    {RLX_OP_qlstm, "direction", {"forward", "reverse"}},
     {RLX_OP_gru, "direction", {"forward", "reverse"}},
     {RLX_OP_rnn, "direction", {"forward", "reverse"}},
 };
@@ -119,13 +120,14 @@ static void attributes_fit(generator_t *g, rlx_op_t *op)
 
     switch (op->kind) {
     case RLX_OP_lstm:
+    case RLX_OP_qlstm:
     case RLX_OP_gru:
     case RLX_OP_rnn:
         rlx_expr_is_const(g->graph->exprs, op->in[2]->dims[2], &channels);
         rlx_op_set_int(g->graph, op, "hidden_size", channels);
         rlx_op_set_int(g->graph, op, "layout", 0);
         rlx_op_set_string(g->graph, op, "activations",
-                          op->kind == RLX_OP_lstm ? "sigmoid,tanh,tanh" : op->kind == RLX_OP_gru ? "sigmoid,tanh" : "tanh");
+                          op->kind == RLX_OP_gru ? "sigmoid,tanh" : op->kind == RLX_OP_rnn ? "tanh" : "sigmoid,tanh,tanh");
         break;
     case RLX_OP_einsum: rlx_op_set_string(g->graph, op, "equation", equation(g, op)); break;
     case RLX_OP_max_roi_pool: rlx_op_set_ints(g->graph, op, "pooled_shape", pooled, 2); break;

@@ -59,7 +59,7 @@ int multiplied(generator_t *g, rlx_op_kind_t kind, rlx_value_t **in)
 
 int recurrent(generator_t *g, rlx_op_kind_t kind, rlx_value_t **in)
 {
-    int64_t gates = kind == RLX_OP_lstm ? 4 : kind == RLX_OP_gru ? 3 : 1, hidden = (int64_t)(1 + pick(g, 5)), dims[RLX_RANK_MAX];
+    int64_t gates = kind == RLX_OP_gru ? 3 : kind == RLX_OP_rnn ? 1 : 4, hidden = (int64_t)(1 + pick(g, 5)), dims[RLX_RANK_MAX];
     rlx_value_t *x = find(g, is_f32, 3, 3);
 
     if (x == NULL || !extents(g, x, dims))
@@ -70,7 +70,13 @@ int recurrent(generator_t *g, rlx_op_kind_t kind, rlx_value_t **in)
     in[3] = pick(g, 2) ? floats(g, RLX_F32, 2, (int64_t[]){1, 2 * gates * hidden}) : NULL;
     in[4] = NULL;
     in[5] = floats(g, RLX_F32, 3, (int64_t[]){1, dims[1], hidden});
-    return pick(g, 2) ? 6 : 4;
+    if (kind != RLX_OP_qlstm)
+        return pick(g, 2) ? 6 : 4;
+    in[1] = numbers(g, RLX_I16, 3, (int64_t[]){1, 4 * hidden, dims[2]}, -99, 99);
+    in[2] = numbers(g, RLX_I16, 3, (int64_t[]){1, 4 * hidden, hidden}, -99, 99);
+    in[8] = floats(g, RLX_F32, 2, (int64_t[]){1, 4 * hidden});
+    in[9] = floats(g, RLX_F32, 2, (int64_t[]){1, 4 * hidden});
+    return 10;
 }
 
 int sampled(generator_t *g, rlx_op_kind_t kind, rlx_value_t **in)
