@@ -2,7 +2,6 @@
  * extents. Operands without rows are the same for every row: where they meet the axis they must be of extent 1 there. */
 #include "ir/batch_rules.h"
 
-#include "ir/einsum.h"
 #include "ir/reduce_axes.h"
 #include "ir/resize.h"
 #include "ir/shape_common.h"
@@ -38,14 +37,6 @@ static bool int_operand(const rlx_batch_t *batch, const rlx_op_t *op, int index,
     return rlx_op_in(op, index) != NULL && rlx_value_ints(batch->graph, op->in[index], out, 1, &count) && count == 1;
 }
 
-/* Is 1 at the axis that broadcasting to `rank` makes `axis`, or has no such axis. */
-static bool repeats_at(const rlx_batch_t *batch, const rlx_value_t *value, int rank, int axis)
-{
-    int own = axis - (rank - value->rank);
-
-    return own < 0 || rlx_expr_is(batch->graph->exprs, value->dims[own], 1);
-}
-
 static int elementwise(rlx_batch_t *batch, const rlx_op_t *op, int index)
 {
     int rank = op->out[index]->rank, axis = NONE;
@@ -60,7 +51,7 @@ static int elementwise(rlx_batch_t *batch, const rlx_op_t *op, int index)
         axis = at;
     }
     for (int i = 0; i < op->n_in; i++)
-        if (rlx_op_in(op, i) != NULL && rlx_batch_in(batch, op, i) == NONE && !repeats_at(batch, op->in[i], rank, axis))
+        if (rlx_op_in(op, i) != NULL && rlx_batch_in(batch, op, i) == NONE && !rlx_batch_repeats_at(batch, op->in[i], rank, axis))
             return MIXED;
     return axis;
 }
@@ -103,7 +94,7 @@ static int repeated(rlx_batch_t *batch, const rlx_op_t *op, int index)
         return rows + y->rank - op->in[0]->rank; /* of tile: 0 more, and the extents tell whether it was repeated */
     for (int i = 0; i < y->rank; i++)
         if (y->dims[i] == batch->extent)
-            return !has_x || repeats_at(batch, op->in[0], y->rank, i) ? i : MIXED;
+            return !has_x || rlx_batch_repeats_at(batch, op->in[0], y->rank, i) ? i : MIXED;
     return NONE;
 }
 
@@ -316,60 +307,6 @@ static int resize(rlx_batch_t *batch, const rlx_op_t *op, int index)
     return rows >= 0 && !geometry.resized[rows] ? rows : MIXED;
 }
 
-/* Where rows of a matmul operand go in the result: a batch axis, its row or column, or nowhere. */
-static int product_axis(const rlx_op_t *op, int operand, int rows, int rank)
-{
-    int own = op->in[operand]->rank, inner = operand == 0 ? own - 1 : own - 2; /* the axis summed over */
-
-    if (rlx_op_int(op, operand == 0 ? "trans_a" : "trans_b") != 0 && rows >= own - 2)
-        rows = rows == own - 1 ? own - 2 : own - 1;
-    return rows == inner ? MIXED : rows + rank - own;
-}
-
-static int matmul(rlx_batch_t *batch, const rlx_op_t *op, int index)
-{
-    int rank = op->out[index]->rank, axis[2] = {NONE, NONE};
-
-    if (op->in[0]->rank < 2 || op->in[1]->rank < 2 || rlx_batch_in(batch, op, 2) != NONE || rlx_op_attr(op, "perm_a") != NULL ||
-        rlx_op_attr(op, "perm_b") != NULL || rlx_op_attr(op, "perm_out") != NULL)
-        return MIXED;
-    for (int i = 0; i < 2; i++)
-        if (rlx_batch_in(batch, op, i) >= 0 && (axis[i] = product_axis(op, i, rlx_batch_in(batch, op, i), rank)) == MIXED)
-            return MIXED;
-    if (axis[0] != NONE && axis[1] != NONE)
-        return axis[0] == axis[1] && axis[0] < rank - 2 ? axis[0] : MIXED;
-    for (int i = 0; i < 2; i++)
-        if (axis[i] != NONE)
-            return axis[i] >= rank - 2 || repeats_at(batch, op->in[1 - i], rank, axis[i]) ? axis[i] : MIXED;
-    return MIXED;
-}
-
-static int einsum(rlx_batch_t *batch, const rlx_op_t *op, int index)
-{
-    rlx_einsum_t parsed;
-    int label = -1;
-
-    (void)index;
-    if (rlx_einsum_read(batch->graph, op, &parsed, NULL) != RLX_OK)
-        return MIXED;
-    for (int i = 0; i < op->n_in; i++) {
-        int rows = rlx_batch_in(batch, op, i);
-
-        if (rows >= 0 && label >= 0 && parsed.label[i][rows] != label)
-            return MIXED;
-        if (rows >= 0)
-            label = parsed.label[i][rows];
-    }
-    for (int i = 0; i < op->n_in; i++) /* nowhere but at the rows */
-        for (int axis = 0; axis < op->in[i]->rank; axis++)
-            if (parsed.label[i][axis] == label && axis != rlx_batch_in(batch, op, i))
-                return MIXED;
-    for (int axis = 0; axis < parsed.out_rank; axis++)
-        if (parsed.out[axis] == label)
-            return axis;
-    return MIXED;
-}
-
 /* x, w, r, b?, sequence_lens?, initial_h?, initial_c?, p?, scales? */
 static int recurrent(rlx_batch_t *batch, const rlx_op_t *op, int index)
 {
@@ -415,7 +352,7 @@ static rule_t *const rules[RLX_OP_COUNT] = {
     [RLX_OP_layer_norm] = layer_norm, [RLX_OP_rms_norm] = layer_norm, [RLX_OP_instance_norm] = first_axis, [RLX_OP_group_norm] = first_axis,
     [RLX_OP_batch_norm] = batch_norm, [RLX_OP_lrn] = first_axis, [RLX_OP_conv] = first_axis, [RLX_OP_conv_transpose] = first_axis,
     [RLX_OP_max_pool] = max_pool, [RLX_OP_avg_pool] = first_axis, [RLX_OP_lp_pool] = first_axis, [RLX_OP_deform_conv] = deform_conv,
-    [RLX_OP_col2im] = first_axis, [RLX_OP_matmul] = matmul, [RLX_OP_einsum] = einsum, [RLX_OP_det] = last_two, [RLX_OP_lstm] = recurrent, [RLX_OP_qlstm] = recurrent,
+    [RLX_OP_col2im] = first_axis, [RLX_OP_matmul] = rlx_batch_matmul, [RLX_OP_einsum] = rlx_batch_einsum, [RLX_OP_det] = last_two, [RLX_OP_lstm] = recurrent, [RLX_OP_qlstm] = recurrent,
     [RLX_OP_gru] = recurrent, [RLX_OP_rnn] = recurrent, [RLX_OP_resize] = resize, [RLX_OP_grid_sample] = all_first,
     [RLX_OP_quantize] = first_operand, [RLX_OP_dequantize] = first_operand, [RLX_OP_qflip] = first_operand, [RLX_OP_qlookup] = first_operand,
     [RLX_OP_qconv] = first_axis, [RLX_OP_qmatmul] = quant_matmul, [RLX_OP_qadd] = elementwise, [RLX_OP_qmul] = elementwise,

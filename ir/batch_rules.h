@@ -23,6 +23,11 @@ int rlx_batch_in(const rlx_batch_t *batch, const rlx_op_t *op, int index);
 /* Rows of output `index`, if its extents bear it out (the caller looks). Not called when any operand but a shape is MIXED, and only when
  * some operand has rows. */
 int rlx_batch_rule(rlx_batch_t *batch, const rlx_op_t *op, int index);
+/* Is 1 at the axis that broadcasting to `rank` makes `axis`, or has no such axis. */
+bool rlx_batch_repeats_at(const rlx_batch_t *batch, const rlx_value_t *value, int rank, int axis);
+/* ir/batch_product.c: rules of these two. */
+int rlx_batch_matmul(rlx_batch_t *batch, const rlx_op_t *op, int index);
+int rlx_batch_einsum(rlx_batch_t *batch, const rlx_op_t *op, int index);
 /* Operand `index` only says extents, which the result's own extents show: it may depend on the batch in any way. */
 bool rlx_batch_is_shape(const rlx_op_t *op, int index);
 

@@ -13,8 +13,7 @@ import numpy
 
 import cases
 from cases import test
-
-RLX = os.environ["RLX"]
+from command import RLX, expect, rlx
 
 
 class Project:
@@ -27,17 +26,6 @@ class Project:
         self.script = subprocess.run([str(self.path / "compile-and-infer.sh")], capture_output=True, text=True, env={**os.environ, "RLX": RLX})
         self.model = str(self.path / "models/tiny.onnx")
         self.bundle = str(self.path / "build/tiny.rlxb")
-
-
-def rlx(*words, **options):
-    return subprocess.run([RLX, *words], capture_output=True, text=True, timeout=300, **options)
-
-
-def expect(run, code, *words):
-    text = run.stdout + run.stderr
-    assert run.returncode == code, f"exit code {run.returncode}, expected {code}: {text}"
-    for word in words:
-        assert word in text, f"'{word}' is not in: {text}"
 
 
 @test

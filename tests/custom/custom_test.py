@@ -13,8 +13,8 @@ import numpy as np
 
 import cases
 from cases import Skip, test
+from command import RLX, expect, rlx, said
 
-RLX = os.environ["RLX"]
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 EXAMPLE = ROOT / "examples" / "climate"
 HEADERS = ROOT / "target" / "template"
@@ -51,18 +51,6 @@ class Project:
         return self.compile(self.file("small.rlx", SMALL), *custom)
 
 
-def rlx(*words, **options):
-    return subprocess.run([RLX, *map(str, words)], capture_output=True, text=True, timeout=300, **options)
-
-
-def expect(done, code, *texts):
-    said = done.stdout + done.stderr
-    assert done.returncode == code, f"exit code {done.returncode}, not {code}: {said}"
-    for text in texts:
-        assert text in said, f"'{text}' is missing in: {said}"
-    return said
-
-
 def fortran():
     if shutil.which("gfortran") is None:
         raise Skip("gfortran is not installed")
@@ -81,8 +69,8 @@ def step(t, dt):
 def infer(project, bundle, inputs, *words, code=0, texts=(), **options):
     path, out = project.new(".npz"), project.new(".npz")
     np.savez(path, **inputs)
-    said = expect(rlx("infer", bundle, "--input", path, "--output", out, *words, **options), code, *texts)
-    return (np.load(out) if code == 0 else None), said
+    done = expect(rlx("infer", bundle, "--input", path, "--output", out, *words, **options), code, *texts)
+    return (np.load(out) if code == 0 else None), said(done)
 
 
 def same(a, b):
@@ -149,15 +137,15 @@ void minus_one(const rlx_custom_tensor_t *in, int n_in, const rlx_custom_tensor_
 @test
 def a_step_above_the_largest_fails_and_names_both(project):
     bundle, t = project.small(C), plate(40, 30)
-    for dt, said in ((0.0101, "0.0101"), (-0.5, "-0.5"), (np.nan, "nan")):
-        infer(project, bundle, {"T": t, "dt": np.float64(dt)}, code=1, texts=("RLX-1405", "max_step_size is 0.01", said))
+    for dt, shown in ((0.0101, "0.0101"), (-0.5, "-0.5"), (np.nan, "nan")):
+        infer(project, bundle, {"T": t, "dt": np.float64(dt)}, code=1, texts=("RLX-1405", "max_step_size is 0.01", shown))
 
 
 @test
 def float32_is_refused_with_its_line(project):
     model = project.file("f32.rlx", SMALL.replace("float64", "float32"))
-    said = expect(rlx("compile", model, "--custom", C, "--output", project.new(".rlxb")), 1, "RLX-2032", "f32.rlx:5:10", "float64")
-    assert "float32" in said or "f32" in said
+    done = expect(rlx("compile", model, "--custom", C, "--output", project.new(".rlxb")), 1, "RLX-2032", "f32.rlx:5:10", "float64")
+    assert "float32" in said(done) or "f32" in said(done)
 
 
 @test
@@ -263,8 +251,8 @@ def a_checkpoint_is_due_as_often_as_the_bundle_says(project):
     assert not file.exists()
     whole, _ = infer(project, bundle, inputs, "--steps", "250", "--checkpoint", file)
     assert int(np.load(file)["rlx:step"]) == 200
-    again, said = infer(project, bundle, inputs, "--steps", "250", "--checkpoint", file)
-    assert "continued after step 200" in said
+    again, text = infer(project, bundle, inputs, "--steps", "250", "--checkpoint", file)
+    assert "continued after step 200" in text
     same(whole["output"], again["output"])
 
 
@@ -302,8 +290,7 @@ def killed_at_any_time_it_continues_to_the_same_bits(project):
         kills += process.wait() == -signal.SIGKILL
     assert kills > 0, "it ended before it could be killed"
     assert int(np.load(file)["rlx:step"]) % 10 == 0
-    said = expect(subprocess.run(command, capture_output=True, text=True, timeout=300), 0, "continued after step")
-    assert said
+    expect(rlx(*command[1:]), 0, "continued after step")
     same(np.load(out)["output"], whole["output"])
 
 
