@@ -20,13 +20,12 @@ typedef struct conv_work {
     int64_t w_block;           /* floats of weights per output block */
 } conv_work_t;
 
-/* All pixels of one segment. `tile` has the segment's weights; the first four tiles together prefetch the next ones. */
-static void segment_run(const conv_work_t *work, conv_tile_t *tile, int64_t nb, const float *next, float *y, int last)
+/* All pixels of one segment, from x on. `tile` has the segment's weights; the first four tiles together prefetch the next ones. */
+static void segment_run(const conv_work_t *work, const conv_tile_t *tile, int64_t nb, const float *x, const float *next, float *y, int last)
 {
     int64_t runs = work->source.flat ? 1 : work->rows, width = work->p->window.out[2];
     int64_t pixels = work->source.flat ? work->rows * width : width;
     int64_t tiles = conv_tile_count(pixels, nb), least = pixels / tiles, more = pixels % tiles, lines = 4 * 16 * tile->blocks * tile->taps;
-    const float *x = tile->x;
 
     for (int64_t run = 0, index = 0; run < runs; run++) {
         const float *q = x + run * work->source.pitch * 16;
@@ -35,19 +34,13 @@ static void segment_run(const conv_work_t *work, conv_tile_t *tile, int64_t nb, 
         for (int64_t i = 0; i < tiles; i++, index++) {
             int64_t n = least + (i < more);
 
-            tile->x = q;
-            tile->y = y + at * 16;
-            tile->residual = last ? conv_finish_residual(work->finish, tile->y) : NULL;
-            tile->prefetch = index < 4 ? next + index * lines : tile->w;
-            tile->prefetch_lines = index < 4;
-            rlx_conv_tile_run(n, nb, tile);
+            rlx_conv_tile_run(n, nb, tile, q, y + at * 16, index < 4 ? next + index * lines : NULL);
             for (int64_t j = 0; j < conv_tile_lines(nb) && last; j++)
-                conv_finish_rest(work->finish, tile->y + j * tile->y_block, n * 16);
+                conv_finish_rest(work->finish, y + at * 16 + j * tile->y_block, n * 16);
             q += n * 16;
             at += n;
         }
     }
-    tile->x = x;
 }
 
 /* Output blocks [block, block + nb) of the group. */
@@ -58,7 +51,8 @@ static void blocks_run(const conv_work_t *work, int64_t block, int64_t nb)
     int64_t step = rlx_segment_blocks_conv(win), blocks = (work->channels + 15) / 16, plane = win->out[1] * win->out[2] * 16;
     const float *w = work->w + block * work->w_block;
     conv_tile_t tile = {.tap = work->source.tap, .taps = taps, .block_step = work->source.block_step, .w_step = work->w_block,
-                        .y_pixel = 16, .y_block = plane, .lo = work->finish->lo, .hi = work->finish->hi, .affine = work->finish->affine};
+                        .y_pixel = 16, .y_block = plane, .prefetch_lines = 1, .out = work->finish->args->out[0].base,
+                        .lo = work->finish->lo, .hi = work->finish->hi, .affine = work->finish->affine};
     float start[16 * CONV_TILE_BLOCKS];
 
     for (int64_t i = 0; i < 16 * conv_tile_lines(nb); i++)
@@ -69,10 +63,10 @@ static void blocks_run(const conv_work_t *work, int64_t block, int64_t nb)
         tile.blocks = last ? full - c : step;
         tile.tail = last ? tail : 0;
         tile.end = last ? work->finish->end : CONV_FINISH_NONE;
-        tile.x = work->source.x + c * work->source.block_step;
+        tile.residual = last ? work->finish->residual : NULL;
         tile.w = w + c * taps * 256;
         tile.start = c == 0 ? start : NULL;
-        segment_run(work, &tile, nb, last ? w + conv_tile_lines(nb) * work->w_block : tile.w + step * taps * 256, work->y + block * plane, last);
+        segment_run(work, &tile, nb, work->source.x + c * work->source.block_step, last ? w + conv_tile_lines(nb) * work->w_block : tile.w + step * taps * 256, work->y + block * plane, last);
     }
 }
 

@@ -21,8 +21,8 @@
 #endif
 #define CONV_TILE_HALF 0 /* as a number of blocks: lanes 0 to 7 of one; the others become 0 */
 
+/* What the tiles of a segment share. */
 typedef struct conv_tile {
-    const float *x;       /* first pixel, first input block */
     const int64_t *tap;   /* offset of each kernel cell, in floats */
     int64_t taps;
     int64_t blocks;       /* full input blocks */
@@ -31,11 +31,10 @@ typedef struct conv_tile {
     const float *w;       /* [block][tap][channel][16] */
     int64_t w_step;       /* floats between output blocks */
     const float *start;   /* 16 floats per output block that every pixel starts from, or NULL: start from +0, add the sums to y */
-    float *y;
     int64_t y_pixel, y_block;
-    const float *prefetch; /* walks by prefetch_lines lines of 64 bytes every fourth channel; w_step apart like w: the next weights */
-    int64_t prefetch_lines;
-    const float *residual; /* laid out like y, added at the end; or NULL */
+    int64_t prefetch_lines; /* of 64 bytes, every fourth channel, where a tile is told to fetch */
+    const float *residual; /* laid out like `out`, added at the end; or NULL */
+    const float *out;      /* what y points into */
     int end;               /* then this (kernels/conv_finish.h), with lo and hi */
     float lo, hi;
     const float *affine;   /* of the conv_finish_t */
@@ -49,8 +48,10 @@ typedef struct conv_tile {
     X(22, nb) X(23, nb) X(24, nb) X(25, nb) X(26, nb) X(27, nb) X(28, nb)
 
 /* Runs `n` pixels x `nb` blocks: 1 <= nb <= CONV_TILE_BLOCKS or CONV_TILE_HALF, n up to CONV_TILE_PIXELS, CONV_TILE_PIXELS_1 for one
- * block, CONV_TILE_PIXELS_HALF for half a one. */
-void rlx_conv_tile_run(int64_t n, int64_t nb, const conv_tile_t *tile);
+ * block, CONV_TILE_PIXELS_HALF for half a one. x: first pixel, first input block. prefetch: what is fetched meanwhile, w_step apart like w, or
+ * NULL. What changes from tile to tile comes in registers: loads of what was just written to memory wait behind the stores of the tile
+ * before, about 40 cycles in which nothing is multiplied. */
+void rlx_conv_tile_run(int64_t n, int64_t nb, const conv_tile_t *tile, const float *x, float *y, const float *prefetch);
 
 /* Output blocks that a tile of `nb` touches. */
 static inline int64_t conv_tile_lines(int64_t nb) { return nb == CONV_TILE_HALF ? 1 : nb; }

@@ -90,10 +90,7 @@ static void row_run(transpose_pass_t *pass, int64_t row, float *y_row)
     for (int64_t i = 0; i < tiles; i++) {
         int64_t n = (hi - lo) / tiles + (i < (hi - lo) % tiles);
 
-        pass->tile.x = pass->x + (row * work->pitch + at) * 16;
-        pass->tile.y = y_row + (first + at * w->stride[2]) * 16;
-        pass->tile.residual = pass->last ? conv_finish_residual(work->finish, pass->tile.y) : NULL;
-        rlx_conv_tile_run(n, pass->nb, &pass->tile);
+        rlx_conv_tile_run(n, pass->nb, &pass->tile, pass->x + (row * work->pitch + at) * 16, y_row + (first + at * w->stride[2]) * 16, NULL);
         at += n;
     }
 }
@@ -121,9 +118,10 @@ static void pair_run(transpose_pass_t *pass, const float *w, const float *start,
     for (int64_t c = 0; c < blocks; c += step) {
         pass->last = c + step >= blocks;
         pass->x = work->x + c * work->block_step;
-        pass->tile.w = pass->tile.prefetch = w + c * pass->tile.taps * 256;
+        pass->tile.w = w + c * pass->tile.taps * 256;
         pass->tile.blocks = pass->last ? full - c : step;
         pass->tile.tail = pass->last ? tail : 0;
+        pass->tile.residual = pass->last ? work->finish->residual : NULL;
         pass->tile.end = pass->last ? work->finish->end : CONV_FINISH_NONE;
         pass->tile.start = c == 0 ? start : NULL;
         rows_run(pass, y);
@@ -147,7 +145,8 @@ static void blocks_run(const transpose_work_t *work, int64_t nb, const float *w,
     transpose_pass_t pass = {.work = work, .nb = nb,
                              .tile = {.tap = work->tap, .block_step = work->block_step, .w_step = w_block,
                                       .y_pixel = win->stride[2] * 16, .y_block = win->out[1] * win->out[2] * 16,
-                                      .lo = work->finish->lo, .hi = work->finish->hi, .affine = work->finish->affine}};
+                                      .lo = work->finish->lo, .hi = work->finish->hi, .affine = work->finish->affine,
+                                      .out = work->finish->args->out[0].base}};
 
     for (pass.rh = 0; pass.rh < win->stride[1]; pass.rh++)
         for (pass.rw = 0; pass.rw < win->stride[2]; pass.rw++) {

@@ -23,24 +23,19 @@ typedef struct winograd_work {
 static int64_t sums_step(const winograd_work_t *work) { return (work->p->patches | 1) * 16; }
 
 /* One segment of one sum for `nb` output blocks. The first register tiles together fetch the weights at `next`. */
-static void segment_run(const winograd_work_t *work, conv_tile_t *tile, int64_t nb, const float *next)
+static void segment_run(const winograd_work_t *work, conv_tile_t *tile, int64_t nb, const float *x, float *y, const float *next)
 {
     int64_t tiles = conv_tile_count(work->count, nb), least = work->count / tiles, more = work->count % tiles;
     int64_t fetchers = tiles < 4 ? tiles : 4, lines = (3 + fetchers) / fetchers, channels = tile->blocks * tile->taps * 16;
-    const float *x = tile->x;
-    float *y = tile->y;
 
+    tile->prefetch_lines = lines;
     for (int64_t i = 0; i < tiles; i++) {
-        int64_t n = least + (i < more), fetch = i * lines < 4;
+        int64_t n = least + (i < more);
 
-        tile->prefetch = fetch ? next + i * lines * channels * 4 : tile->w;
-        tile->prefetch_lines = fetch ? lines : 0;
-        rlx_conv_tile_run(n, nb, tile);
-        tile->x += n * 16;
-        tile->y += n * 16;
+        rlx_conv_tile_run(n, nb, tile, x, y, i * lines < 4 ? next + i * lines * channels * 4 : NULL);
+        x += n * 16;
+        y += n * 16;
     }
-    tile->x = x;
-    tile->y = y;
 }
 
 /* Which transformed cells take part in which sum. */
@@ -73,16 +68,16 @@ static void group_multiply(const winograd_work_t *work, const float *u, int64_t 
         tile.w_step = channels * taps * 16;
         for (int64_t block = 0, nb; block < blocks; block += nb, u += nb * tile.w_step) {
             nb = work->count <= CONV_TILE_PIXELS_1 ? 1 : winograd_least(CONV_TILE_BLOCKS, blocks - block); /* one: filters pass once */
-            tile.y = work->sums + (block * work->n_sums + sum) * y_step;
+            float *y = work->sums + (block * work->n_sums + sum) * y_step;
+
             for (int64_t c = 0; c < all; c += step) {
                 int last = c + step >= all;
 
                 tile.blocks = last ? full - c : step;
                 tile.tail = last ? channels % 16 : 0;
-                tile.x = work->v + c * tile.block_step;
                 tile.w = u + c * taps * 256;
                 tile.start = c == 0 ? zero : NULL;
-                segment_run(work, &tile, nb, last ? u + nb * tile.w_step : tile.w + step * taps * 256);
+                segment_run(work, &tile, nb, work->v + c * tile.block_step, y, last ? u + nb * tile.w_step : tile.w + step * taps * 256);
             }
         }
     }

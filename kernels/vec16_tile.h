@@ -1,6 +1,10 @@
 /* Sixteen f32 lanes as a register tile holds them: the one vec16_t where the compiler keeps it in registers (clang; gcc with AVX-512), else
  * parts as wide as the machine's registers, since gcc keeps wider vectors in memory (14 times slower). Same bits: every operation is lane by
- * lane. */
+ * lane.
+ *
+ * How a tile ends. On Zen 4 a 512-bit store costs as much as two 512-bit multiply-adds, even beside them, unless exactly two vector operations
+ * stand between it and the next store: then it costs nothing. With fewer, two stores of 256 bits cost a half each (tile16_store_halves). So
+ * tiles finish and store vector by vector, a fence after each. */
 #ifndef RLX_KERNELS_VEC16_TILE_H
 #define RLX_KERNELS_VEC16_TILE_H
 
