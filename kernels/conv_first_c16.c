@@ -16,62 +16,66 @@
 #define FIRST_PIXELS 6
 #endif
 
+/* What tiles share; the rest comes in registers (kernels/conv_tile.h). */
 typedef struct first_tile {
-    const float *x;
     const int64_t *step;
     int64_t steps;
     const float *w;
     int64_t w_step;     /* floats between output blocks */
     const float *start;
-    float *y;
     int64_t y_block;
-    const float *residual; /* laid out like y, or NULL */
     const conv_finish_t *finish;
 } first_tile_t;
 
-VEC16_INLINE void tile_run(int n, int nb, const first_tile_t *t)
+VEC16_INLINE void tile_run(int n, int nb, const first_tile_t *t, const float *x, float *y)
 {
     tile16_t acc[FIRST_PIXELS][2], weight[2];
-    const float *w = t->w;
+    const float *w = t->w, *residual = conv_finish_residual(t->finish, y);
     int64_t w_step = t->w_step;
 
     VEC16_UNROLL for (int p = 0; p < n; p++)
         VEC16_UNROLL for (int j = 0; j < nb; j++)
             acc[p][j] = tile16_load(t->start + j * 16);
     VEC16_NO_UNROLL for (int64_t k = 0; k < t->steps; k++, w += 16) {
-        const float *q = t->x + t->step[k];
+        const float *q = x + t->step[k];
 
         VEC16_UNROLL for (int j = 0; j < nb; j++)
             weight[j] = tile16_load(w + j * w_step);
         VEC16_UNROLL for (int p = 0; p < n; p++) {
-            tile16_t x = tile16_splat(q[p]);
+            tile16_t v = tile16_splat(q[p]);
 
             VEC16_UNROLL for (int j = 0; j < nb; j++)
-                acc[p][j] = tile16_fma(x, weight[j], acc[p][j]);
+                acc[p][j] = tile16_fma(v, weight[j], acc[p][j]);
         }
     }
-    if (t->residual != NULL)
+    if (residual != NULL)
         VEC16_UNROLL for (int p = 0; p < n; p++)
             VEC16_UNROLL for (int j = 0; j < nb; j++)
-                acc[p][j] = tile16_add(acc[p][j], tile16_load(t->residual + j * t->y_block + p * 16));
-    if (t->finish->end == CONV_FINISH_CLAMP)
+                acc[p][j] = tile16_add(acc[p][j], tile16_load(residual + j * t->y_block + p * 16));
+    if (t->finish->end == CONV_FINISH_CLAMP) {
+        tile16_t lo = tile16_splat(t->finish->lo), hi = tile16_splat(t->finish->hi);
+
         VEC16_UNROLL for (int p = 0; p < n; p++)
-            VEC16_UNROLL for (int j = 0; j < nb; j++)
-                acc[p][j] = tile16_min(tile16_splat(t->finish->hi), tile16_max(tile16_splat(t->finish->lo), acc[p][j]));
-    else if (t->finish->end == CONV_FINISH_HARD_SWISH)
+            VEC16_UNROLL for (int j = 0; j < nb; j++) { /* one by one: kernels/vec16_tile.h */
+                tile16_store(y + j * t->y_block + p * 16, tile16_min(hi, tile16_max(lo, acc[p][j])));
+                VEC16_FENCE();
+            }
+        return;
+    }
+    if (t->finish->end == CONV_FINISH_HARD_SWISH)
         VEC16_UNROLL for (int p = 0; p < n; p++)
             VEC16_UNROLL for (int j = 0; j < nb; j++)
                 acc[p][j] = conv_finish_tile_hard_swish(acc[p][j], t->finish->affine);
     VEC16_UNROLL for (int p = 0; p < n; p++)
         VEC16_UNROLL for (int j = 0; j < nb; j++)
-            tile16_store(t->y + j * t->y_block + p * 16, acc[p][j]);
+            tile16_store(y + j * t->y_block + p * 16, acc[p][j]);
 }
 
 #define FIRST_DEFINE(n, nb) \
-    static __attribute__((noinline)) void conv_first_##n##x##nb(const first_tile_t *t) { tile_run(n, nb, t); }
-#define FIRST_CASE(n, nb)         \
-    case n:                       \
-        conv_first_##n##x##nb(t); \
+    static __attribute__((noinline)) void conv_first_##n##x##nb(const first_tile_t *t, const float *x, float *y) { tile_run(n, nb, t, x, y); }
+#define FIRST_CASE(n, nb)               \
+    case n:                             \
+        conv_first_##n##x##nb(t, x, y); \
         break;
 #define FIRST_SMALL(X, nb) X(1, nb) X(2, nb) X(3, nb) X(4, nb) X(5, nb) X(6, nb)
 #define FIRST_LARGE(X, nb) FIRST_SMALL(X, nb) X(7, nb) X(8, nb) X(9, nb) X(10, nb) X(11, nb) X(12, nb) X(13, nb) X(14, nb)
@@ -83,7 +87,7 @@ FIRST_LARGE(FIRST_DEFINE, 2)
 FIRST_SMALL(FIRST_DEFINE, 1)
 #endif
 
-static void tile_call(int64_t n, int64_t nb, const first_tile_t *t)
+static void tile_call(int64_t n, int64_t nb, const first_tile_t *t, const float *x, float *y)
 {
 #ifdef __AVX512F__
     if (nb == 2)
@@ -118,18 +122,19 @@ RLX_KERNEL_ENTRY(conv_first_c16)
 
             t.w = (const float *)args->in[1].base + block * t.w_step;
             t.start = args->in[2].base != NULL ? (const float *)args->in[2].base + block * 16 : zeros;
-            t.y = (float *)args->out[0].base + (n * blocks + block) * plane + row * width * 16;
+            float *y = (float *)args->out[0].base + (n * blocks + block) * plane + row * width * 16;
+
             for (int64_t r = 0; r < rows; r++) {
-                t.x = planes + r * shape.columns;
+                const float *x = planes + r * shape.columns;
+
                 for (int64_t i = 0; i < tiles; i++) {
                     int64_t count = width / tiles + (i < width % tiles);
 
-                    t.residual = conv_finish_residual(&finish, t.y);
-                    tile_call(count, nb, &t);
+                    tile_call(count, nb, &t, x, y);
                     for (int64_t j = 0; j < nb; j++)
-                        conv_finish_rest(&finish, t.y + j * plane, count * 16);
-                    t.x += count;
-                    t.y += count * 16;
+                        conv_finish_rest(&finish, y + j * plane, count * 16);
+                    x += count;
+                    y += count * 16;
                 }
             }
         }
