@@ -66,7 +66,8 @@ static void blocks_run(const conv_work_t *work, int64_t block, int64_t nb)
         tile.residual = last ? work->finish->residual : NULL;
         tile.w = w + c * taps * 256;
         tile.start = c == 0 ? start : NULL;
-        segment_run(work, &tile, nb, work->source.x + c * work->source.block_step, last ? w + conv_tile_lines(nb) * work->w_block : tile.w + step * taps * 256, work->y + block * plane, last);
+        segment_run(work, &tile, nb, work->source.x + c * work->source.block_step,
+                    last ? w + conv_tile_lines(nb) * work->w_block : tile.w + step * taps * 256, work->y + block * plane, last);
     }
 }
 

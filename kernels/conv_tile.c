@@ -52,7 +52,6 @@ VEC16_INLINE void tile_store_added_relu(int n, int nb, const conv_tile_t *t, con
 
 VEC16_INLINE void tile_store_hard_swish(int n, int nb, const conv_tile_t *t, float *y, tile16_t acc[][2])
 {
-
     VEC16_UNROLL for (int p = 0; p < n; p++, y += t->y_pixel)
         VEC16_UNROLL for (int j = 0; j < nb; j++) {
             tile16_store(y + j * t->y_block, conv_finish_tile_hard_swish(acc[p][j], t->affine));
@@ -63,7 +62,6 @@ VEC16_INLINE void tile_store_hard_swish(int n, int nb, const conv_tile_t *t, flo
 /* And those that take one or none. */
 VEC16_INLINE void tile_store_added(int n, int nb, const conv_tile_t *t, const float *from, float *y, tile16_t acc[][2])
 {
-
     VEC16_UNROLL for (int p = 0; p < n; p++, from += t->y_pixel, y += t->y_pixel)
         VEC16_UNROLL for (int j = 0; j < nb; j++) {
             tile16_store(y + j * t->y_block, tile16_add(tile16_load(from + j * t->y_block), acc[p][j]));
@@ -73,7 +71,6 @@ VEC16_INLINE void tile_store_added(int n, int nb, const conv_tile_t *t, const fl
 
 VEC16_INLINE void tile_store(int n, int nb, const conv_tile_t *t, float *y, tile16_t acc[][2])
 {
-
     VEC16_UNROLL for (int p = 0; p < n; p++, y += t->y_pixel)
         VEC16_UNROLL for (int j = 0; j < nb; j++) {
             tile16_store(y + j * t->y_block, acc[p][j]);
