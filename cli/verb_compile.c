@@ -30,10 +30,6 @@ typedef struct compile_request {
 
 static rlx_status_t words_check(const compile_request_t *request, rlx_diag_t *diag)
 {
-    if (request->output == NULL) {
-        rlx_fail(diag, RLX_E_USAGE, "compile: --output DIR or FILE.rlxb is missing");
-        return rlx_diag_hint(diag, "`rlx help compile` shows how it is called.");
-    }
     if (request->verify_signature != (request->trusted_keys != NULL))
         return rlx_fail(diag, RLX_E_USAGE, "compile: --verify-signature and --trusted-keys DIR belong together, and one of them is missing");
     if (request->tune && request->tune_from != NULL)
@@ -137,6 +133,8 @@ static rlx_status_t words_parse(int argc, char **argv, compile_request_t *reques
         default: return diag->status;
         }
     RLX_TRY(rlx_cli_operand(argc, argv, "--model FILE.onnx|FILE.rlx|FILE.rlxir", &job->model, diag));
+    if (request->output == NULL)
+        request->output = "."; /* MODEL.rlxb here */
     RLX_TRY(words_check(request, diag));
     RLX_TRY(targets_check(request, diag));
     return rlx_compile_job_complete(job, diag);
@@ -281,7 +279,7 @@ static rlx_status_t compile_run(int argc, char **argv, rlx_diag_t *diag)
 const rlx_verb_t rlx_verb_compile = {
     .name = "compile",
     .summary = "turn a model (ONNX or RLX-IR) into a bundle of native code",
-    .help = "rlx compile --model FILE.onnx|FILE.rlx|FILE.rlxir --output DIR|FILE.rlxb [options]\n"
+    .help = "rlx compile --model FILE.onnx|FILE.rlx|FILE.rlxir [--output DIR|FILE.rlxb] [options]\n"
             "\n"
             "Options:\n"
             "  --target LIST       one or more of these, by commas, or all:\n"

@@ -12,6 +12,8 @@
 
 #define FIRST_CHANNELS_MAX 4
 #define FEW_OUTPUTS_MAX 4
+#define FIRST_OUTPUTS_FEW 8 /* of an image of a few channels */
+#define PLANES_FEW 4        /* of a convolution with a group for each channel */
 #define FEW_PIXELS_MIN 256
 #define STRIDE_MAX 64         /* of conv_transpose: its remainder pairs are tables */
 #define KERNEL_CELLS_MAX 4096
@@ -52,14 +54,28 @@ static bool strides_are_small(const rlx_op_t *op)
     return rlx_op_ints_at(op, "strides", 0, 1) <= STRIDE_MAX && rlx_op_ints_at(op, "strides", 1, 1) <= STRIDE_MAX;
 }
 
-/* So few outputs that pixels had better fill the lanes; not on a handful of pixels, and a 1x1 kernel does not earn the change of layout. */
-static bool is_few(const rlx_graph_t *graph, const rlx_op_t *op, const conv_shape_t *s)
+/* Enough pixels to fill lanes, where that is known. */
+static bool has_pixels(const rlx_graph_t *graph, const rlx_op_t *op, const conv_shape_t *s)
 {
     rlx_expr_t count = rlx_value_count(graph, op->out[0]);
     int64_t outputs;
 
-    return s->group == 1 && s->outputs <= FEW_OUTPUTS_MAX && s->kernel[0] * s->kernel[1] >= 4 &&
-           (!rlx_expr_is_const(graph->exprs, count, &outputs) || outputs >= FEW_PIXELS_MIN * s->outputs);
+    return !rlx_expr_is_const(graph->exprs, count, &outputs) || outputs >= FEW_PIXELS_MIN * s->outputs;
+}
+
+/* Whether columns had better fill the lanes, since blocks of 16 channels would be almost empty: few outputs (a 1x1 kernel does not earn the change
+ * of layout), an image to a few channels, small groups, a few planes. */
+static bool wants_columns(const rlx_graph_t *graph, const rlx_op_t *op, const conv_shape_t *s)
+{
+    if (s->group == 1 && s->channels <= FIRST_CHANNELS_MAX && s->outputs <= FEW_OUTPUTS_MAX)
+        return true;
+    if (!has_pixels(graph, op, s))
+        return false;
+    if (s->group == 1)
+        return s->channels <= FIRST_CHANNELS_MAX ? s->outputs <= FIRST_OUTPUTS_FEW : s->outputs <= FEW_OUTPUTS_MAX && s->kernel[0] * s->kernel[1] >= 4;
+    if (s->group == s->channels && s->group == s->outputs)
+        return s->group <= PLANES_FEW;
+    return s->channels <= 16 && s->outputs <= 16;
 }
 
 rlx_conv_form_t rlx_conv_form(const rlx_graph_t *graph, const rlx_op_t *op)
@@ -79,12 +95,12 @@ rlx_conv_form_t rlx_conv_form(const rlx_graph_t *graph, const rlx_op_t *op)
     blocks = s.group == 1 || (s.channels / s.group % 16 == 0 && s.outputs / s.group % 16 == 0);
     if (op->kind == RLX_OP_conv_transpose)
         return blocks && strides_are_small(op) ? RLX_CONV_TRANSPOSE : RLX_CONV_PLAIN;
+    if (lanes == RLX_LANES_CHOSEN && wants_columns(graph, op, &s))
+        return RLX_CONV_WIDTH;
     if (s.group > 1 && s.group == s.channels && s.group == s.outputs)
         return RLX_CONV_DEPTHWISE;
-    if (lanes == RLX_LANES_CHOSEN && is_few(graph, op, &s))
-        return RLX_CONV_WIDTH;
     if (s.group == 1 && s.channels <= FIRST_CHANNELS_MAX)
-        return s.outputs > FIRST_CHANNELS_MAX || lanes == RLX_LANES_CHANNEL ? RLX_CONV_FIRST : RLX_CONV_PLAIN;
+        return RLX_CONV_FIRST;
     return blocks ? RLX_CONV_DIRECT : RLX_CONV_GROUP;
 }
 

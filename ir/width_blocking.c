@@ -4,6 +4,7 @@
 
 #define PLANE_BYTES (480 << 10)
 #define PIECES 8
+#define PIECE_PRODUCTS (1 << 19) /* fewer are not worth a piece */
 #define BLOCK 16 /* outputs of a weight block: a cache line for each k */
 
 static rlx_expr_t num(rlx_graph_t *graph, int64_t value) { return rlx_expr_const(graph->exprs, value); }
@@ -11,12 +12,15 @@ static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t reach(const rlx_conv_geometry_t *g, int i) { return (g->kernel[i] - 1) * g->dilation[i]; }
 
 /* Rows of a gathered tile: what the cache holds, and few enough for the pieces; even tiles. */
-static rlx_expr_t rows_choose(rlx_graph_t *graph, const rlx_conv_geometry_t *g, int64_t group, rlx_expr_t row_bytes, int64_t halo)
+static rlx_expr_t rows_choose(rlx_graph_t *graph, const rlx_conv_geometry_t *g, int64_t group, int64_t per_pixel, rlx_expr_t row_bytes, int64_t halo)
 {
     rlx_exprs_t *e = graph->exprs;
-    int64_t bytes = g->cut.cache_kib > 0 ? g->cut.cache_kib << 10 : PLANE_BYTES, pieces = g->cut.pieces > 0 ? g->cut.pieces : PIECES;
+    int64_t bytes = g->cut.cache_kib > 0 ? g->cut.cache_kib << 10 : PLANE_BYTES, pieces = g->cut.pieces > 0 ? g->cut.pieces : PIECES, pixels;
     rlx_expr_t one = num(graph, 1), rows = rlx_expr_floordiv(e, num(graph, bytes), rlx_expr_max(e, one, row_bytes)), blocks;
 
+    if (g->cut.pieces == 0 && rlx_expr_is_const(e, rlx_expr_mul(e, g->out[0], g->out[1]), &pixels) && pixels < PIECES * PIECE_PRODUCTS &&
+        pixels * per_pixel * group < PIECES * PIECE_PRODUCTS)
+        pieces = pixels * per_pixel * group / PIECE_PRODUCTS + 1;
     rows = rlx_expr_min(e, rlx_expr_sub(e, rows, num(graph, halo)), rlx_expr_ceildiv(e, g->out[0], num(graph, (pieces + group - 1) / group)));
     rows = rlx_expr_max(e, one, rlx_expr_min(e, rows, g->out[0]));
     blocks = rlx_expr_max(e, one, rlx_expr_ceildiv(e, g->out[0], rows));
@@ -54,7 +58,7 @@ rlx_width_blocking_t rlx_conv_blocking_width(rlx_graph_t *graph, const rlx_conv_
     if (b.range < outputs && b.range % b.block != 0)
         b.block = b.range;
     row_bytes = rlx_expr_mul(e, num(graph, channels * phases * variants * 4), rlx_expr_add(e, b.columns, num(graph, over)));
-    b.rows = demand->rows > 0 ? num(graph, demand->rows) : rows_choose(graph, g, group, row_bytes, halo);
+    b.rows = demand->rows > 0 ? num(graph, demand->rows) : rows_choose(graph, g, group, outputs * steps, row_bytes, halo);
     b.piece = demand->rows_together ? rlx_expr_max(e, num(graph, 1), g->out[0]) : b.rows;
     b.pieces = rlx_expr_ceildiv(e, g->out[0], b.piece);
     b.ranges = (outputs + b.range - 1) / b.range;

@@ -92,6 +92,17 @@ def columns_in_the_lanes_and_channels_in_the_lanes_give_the_same_bits(folder):
 
 
 @test
+def columns_are_taken_where_blocks_of_channels_would_be_almost_empty(folder):
+    for x, w, more, wide in (((1, 3, 40, 41), (3, 1, 3, 3), ", group=3", True), ((1, 32, 40, 41), (32, 1, 3, 3), ", group=32", False),
+                             ((1, 8, 40, 41), (8, 2, 3, 3), ", group=4", True), ((1, 48, 40, 41), (48, 12, 3, 3), ", group=4", False),
+                             ((1, 1, 28, 28), (6, 1, 5, 5), "", True), ((1, 3, 40, 41), (32, 3, 3, 3), "", False),
+                             ((1, 4, 9, 9), (4, 4, 1, 1), "", True), ((1, 64, 40, 41), (3, 64, 3, 3), "", True)):
+        path = conv(folder, "", x, w, more)
+        assert ("conv_width" in kernels(path)) == wide, (x, w, kernels(path))
+        same_bits(folder, path, image(*x))
+
+
+@test
 def every_part_of_a_tile_stands_in_the_plan(folder):
     path = conv(folder, ', tile_layout={"input": [1, 3, 4, 8], "weight": [8, 3, 3, 3], "output": [1, 16, 4, 8]},'
                         ' compute_schedule={"vectorize_dim": "width", "unroll": {"output_channel": 2, "width": 1}}')
