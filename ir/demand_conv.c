@@ -8,6 +8,8 @@
 #include "ir/demand.h"
 #include "ir/layout_demand.h"
 
+#define ROWS_MOST 65536
+
 /* What a kernel offers: the nest of its loops, what it spreads over threads, which of that it can keep together. */
 typedef struct offer {
     rlx_conv_form_t form;
@@ -137,6 +139,9 @@ static bool blocked_tiles(rlx_demand_read_t *read, const offer_t *offer)
         return tile_refuse(read, "a multiple of 16, or all", "Rule: a sum runs over blocks of 16 input channels, in order.",
                            "number of input channels of the weight tile", tiles->weight.logical[1]);
     read->demand.rows = rows_asked(read);
+    if (read->demand.rows > ROWS_MOST)
+        return tile_refuse(read, "at most 65536", "Rule: the input of a tile is gathered near the worker.", "number of rows of the output tile",
+                           read->demand.rows);
     read->demand.outputs = offer->form == RLX_CONV_DIRECT ? blocks * 16 : 0;
     return true;
 }

@@ -90,21 +90,24 @@ static bool input_tile(rlx_demand_read_t *read, const width_shape_t *s)
     return true;
 }
 
-/* Planes of a tile must fit what a worker has. */
+/* Planes of a tile must fit what a worker has. In floating point: a tile of an open extent may have any size. */
 static bool tile_fits(rlx_demand_read_t *read, const width_shape_t *s)
 {
-    int64_t rows = read->demand.rows > 0 ? read->demand.rows : 1, columns = read->demand.columns > 0 ? read->demand.columns : 1, reach[2];
+    double bytes = 4.0 * (double)s->channels;
 
     for (int i = 0; i < 2; i++) {
         int axis = read->op->in[1]->rank == 4 ? i : i - 1;
+        int64_t size = i == 0 ? read->demand.rows : read->demand.columns;
 
-        reach[i] = axis < 0 ? 0 : (s->kernel[i] - 1) * rlx_op_ints_at(read->op, "dilations", axis, 1);
-        *(i == 0 ? &rows : &columns) *= axis < 0 ? 1 : rlx_op_ints_at(read->op, "strides", axis, 1);
+        if (axis < 0)
+            continue;
+        bytes *= (double)(size > 0 ? size : 1) * (double)rlx_op_ints_at(read->op, "strides", axis, 1) +
+                 (double)(s->kernel[i] - 1) * (double)rlx_op_ints_at(read->op, "dilations", axis, 1);
     }
-    if ((rows + reach[0]) * (columns + reach[1]) * s->channels * 4 <= SCRATCH_MOST)
+    if (bytes <= SCRATCH_MOST)
         return true;
     return refuse_tile(read, "at most 8 MiB of input", "Rule: the input of a tile is gathered near the worker; take fewer rows or columns.",
-                       "size of the tile's input in KiB", (rows + reach[0]) * (columns + reach[1]) * s->channels / 256);
+                       "size of the tile's input in KiB", bytes < 9e18 ? (int64_t)(bytes / 1024) : INT64_MAX);
 }
 
 /* Where output channels stand among the loops: outside the rows, between rows and columns, or inside. */
