@@ -37,8 +37,10 @@ static rlx_py_t *call_refuse(rlx_evaluator_t *e, const rlx_node_t *callee, const
 
     if (object->kind == RLX_SYNTAX_DTYPE)
         rlx_finding_hint(finding, "Convert an array with .astype(...), a tensor with rlx.cast(x, to=...).");
+    else if (object->kind == RLX_SYNTAX_REF)
+        rlx_finding_hint(finding, "An element or a slice is x[...] with square brackets; functions are those of the file, rlx.NAME and np.NAME.");
     else
-        rlx_finding_hint(finding, "Called are functions of the file, rlx.NAME and np.NAME.");
+        rlx_finding_hint(finding, "Only functions of the file, rlx.NAME and np.NAME can be called.");
     return NULL;
 }
 

@@ -152,7 +152,7 @@ static void module_attribute(rlx_evaluator_t *e, const rlx_syntax_field_t *field
         rlx_finding_t *finding = rlx_report(e->findings, RLX_E_ARG_VALUE, field->value->span, "this cannot be the %s", field->name);
 
         rlx_finding_hint(rlx_finding_expected(finding, is_seed ? "an integer from 0 to 4294967295" : "a schema version, an integer"),
-                         is_seed ? "It seeds np.random of this module." : "The version of this program is %d.", RLX_SCHEMA_VERSION);
+                         is_seed ? "Write @rlx.module(seed=0), or another number of that range: it seeds np.random of this module." : "The version of this program is %d.", RLX_SCHEMA_VERSION);
     } else if (is_seed) {
         rlx_random_seed(&e->random, (uint32_t)number);
     } else {

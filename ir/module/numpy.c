@@ -127,10 +127,16 @@ static rlx_py_t *concatenate(rlx_evaluator_t *e, const rlx_arguments_t *argument
     axis += axis < 0 ? arrays[0].rank : 0;
     if (axis < 0 || axis >= arrays[0].rank) {
         rlx_finding_hint(rlx_report(e->findings, RLX_E_ARG_VALUE, axis_value != NULL ? axis_value->span : list->span, "shape %s has no axis %lld",
-                                    rlx_py_shape_text(e, &arrays[0]), (long long)axis), "Axes begin with 0.");
+                                    rlx_py_shape_text(e, &arrays[0]), (long long)axis), "Axes of this shape are 0 to %d.", arrays[0].rank - 1);
         return NULL;
     }
     error = rlx_array_concat(e->syntax, arrays, list->n_items, (int)axis, &result);
+    if (error == RLX_ARRAY_SHAPES) {
+        rlx_finding_hint(rlx_report(e->findings, RLX_E_SHAPE_TEXT, list->span, "arrays of shapes %s and %s cannot be joined along axis %lld",
+                                    rlx_py_shape_text(e, &arrays[0]), rlx_py_shape_text(e, &arrays[list->n_items - 1]), (long long)axis),
+                         "All extents but that of the axis are equal: choose another axis, or reshape one of them.");
+        return NULL;
+    }
     return error == RLX_ARRAY_OK ? rlx_py_array(e, &result, arguments->span)
                                  : rlx_py_array_fail(e, error, list->span, &arrays[0], &arrays[list->n_items - 1]);
 }
@@ -230,6 +236,9 @@ static const struct function {
 static const struct { const char *name; double value; } constants[] = {
     {"np.pi", M_PI}, {"np.e", M_E}, {"np.inf", INFINITY}, {"np.nan", NAN}};
 
+static const char *const types[] = {"np.float32", "np.float64", "np.float16", "np.int8",   "np.int16",  "np.int32", "np.int64",
+                                    "np.uint8",   "np.uint16",  "np.uint32",  "np.uint64", "np.bool_"};
+
 static void refuse(rlx_evaluator_t *e, const char *path, rlx_span_t span)
 {
     rlx_finding_t *finding = rlx_report(e->findings, RLX_E_OP_UNKNOWN, span, "the module form has no `%s`", path);
@@ -244,6 +253,8 @@ static void refuse(rlx_evaluator_t *e, const char *path, rlx_span_t span)
             closest.distance = 0;
         }
     }
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        rlx_closest_offer(&closest, types[i]);
     if (strcmp(path, "np.random.default_rng") == 0)
         rlx_finding_hint(finding, "Use the legacy functions, np.random.randn(...); @rlx.module(seed=...) seeds them.");
     else if (closest.best != NULL)

@@ -187,7 +187,7 @@ rlx_py_t *rlx_py_array_fail(rlx_evaluator_t *e, rlx_array_error_t error, rlx_spa
     case RLX_ARRAY_SHAPES:
         rlx_finding_hint(rlx_report(e->findings, RLX_E_SHAPE_TEXT, span, "arrays of shapes %s and %s do not fit", rlx_py_shape_text(e, a),
                                     rlx_py_shape_text(e, b)),
-                         "From the right, extents are equal or 1; reshape one of them.");
+                         "Counted from the right, two extents must be equal, or one of them 1: reshape one of the arrays.");
         break;
     case RLX_ARRAY_TYPES:
         rlx_finding_hint(rlx_report(e->findings, RLX_E_TYPE_MISMATCH, span, "there is no such operation on %s%s%s", rlx_dtype_name(a->dtype),

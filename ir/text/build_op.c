@@ -188,6 +188,7 @@ static void missing_report(const rlx_text_call_t *call, int index)
     finding = rlx_report(call->builder->findings, RLX_E_ARG_MISSING, call->statement->callee_span, *at != '\0' ? "%s lacks its operand '%.*s'" : "%s lacks an operand",
                          call->statement->callee, (int)strcspn(at, " "), at);
     signature_expect(call, finding);
+    rlx_finding_hint(finding, "Write it where it stands there, or by name.");
 }
 
 static bool counts_check(rlx_text_call_t *call)

@@ -147,8 +147,9 @@ static rlx_value_t *input_begin(rlx_text_builder_t *builder, const rlx_syntax_st
         return NULL;
     }
     if (shape == NULL) {
-        rlx_finding_expected(rlx_report(builder->findings, RLX_E_ARG_MISSING, statement->callee_span, "the tensor has no shape"),
-                             "shape=[...], in logical order (N,C,H,W), whatever the layout");
+        rlx_finding_hint(rlx_finding_expected(rlx_report(builder->findings, RLX_E_ARG_MISSING, statement->callee_span, "the tensor has no shape"),
+                                              "shape=[...], in logical order (N,C,H,W), whatever the layout"),
+                         "Add it: shape=[1, 3, 224, 224]; an open extent is a name.");
         return NULL;
     }
     if (shape->value->kind != RLX_SYNTAX_LIST) {

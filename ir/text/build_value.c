@@ -51,19 +51,37 @@ bool rlx_text_bool(rlx_text_builder_t *builder, const rlx_syntax_field_t *field,
     return true;
 }
 
+/* numpy's names. */
+static const struct {
+    const char *word;
+    rlx_dtype_t dtype;
+} words[] = {{"float32", RLX_F32}, {"float64", RLX_F64}, {"float16", RLX_F16}, {"bfloat16", RLX_BF16}, {"int8", RLX_I8},
+             {"int16", RLX_I16},   {"int32", RLX_I32},   {"int64", RLX_I64},   {"uint8", RLX_U8},      {"uint16", RLX_U16},
+             {"uint32", RLX_U32},  {"uint64", RLX_U64},  {"bool_", RLX_BOOL},  {"float", RLX_F32},     {"double", RLX_F64}};
+
 rlx_dtype_t rlx_text_dtype_parse(const char *word)
 {
-    static const struct {
-        const char *word;
-        rlx_dtype_t dtype;
-    } words[] = {{"float32", RLX_F32}, {"float64", RLX_F64}, {"float16", RLX_F16}, {"bfloat16", RLX_BF16}, {"int8", RLX_I8},
-                 {"int16", RLX_I16},   {"int32", RLX_I32},   {"int64", RLX_I64},   {"uint8", RLX_U8},      {"uint16", RLX_U16},
-                 {"uint32", RLX_U32},  {"uint64", RLX_U64},  {"bool_", RLX_BOOL},  {"float", RLX_F32},     {"double", RLX_F64}};
-
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strcmp(words[i].word, word) == 0)
             return words[i].dtype;
     return rlx_dtype_parse(word);
+}
+
+static void dtype_refuse(rlx_text_builder_t *builder, const rlx_syntax_value_t *value)
+{
+    rlx_finding_t *finding = rlx_report(builder->findings, RLX_E_ARG_VALUE, value->span, "there is no element type '%s'", value->s);
+    rlx_closest_t closest;
+
+    rlx_finding_expected(finding, "f32, f64, f16, bf16, i8 to i64, u8 to u64, bool, or numpy's names");
+    rlx_closest_init(&closest, value->s, strlen(value->s));
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        rlx_closest_offer(&closest, words[i].word);
+    for (int dtype = RLX_DTYPE_NONE + 1; dtype < RLX_DTYPE_COUNT; dtype++)
+        rlx_closest_offer(&closest, rlx_dtype_name((rlx_dtype_t)dtype));
+    if (closest.best != NULL)
+        rlx_finding_hint(finding, "Did you mean '%s'?", closest.best);
+    else
+        rlx_finding_hint(finding, "Write one of them: dtype=f32.");
 }
 
 bool rlx_text_dtype(rlx_text_builder_t *builder, const rlx_syntax_field_t *field, rlx_dtype_t *out)
@@ -78,8 +96,7 @@ bool rlx_text_dtype(rlx_text_builder_t *builder, const rlx_syntax_field_t *field
         return rlx_text_wrong(builder, value, field->name, "an element type such as f32");
     if (*out != RLX_DTYPE_NONE)
         return true;
-    rlx_finding_expected(rlx_report(builder->findings, RLX_E_ARG_VALUE, value->span, "there is no element type '%s'", value->s),
-                         "f32, f64, f16, bf16, i8 to i64, u8 to u64, bool, or numpy's names");
+    dtype_refuse(builder, value);
     return false;
 }
 

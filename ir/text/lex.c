@@ -74,7 +74,7 @@ static bool block_comment_skip(rlx_lex_t *lex)
             line = lex->at + 1;
         }
     }
-    rlx_report(lex->findings, RLX_E_TOKEN, span, "this comment is never closed");
+    rlx_finding_hint(rlx_report(lex->findings, RLX_E_TOKEN, span, "this comment is never closed"), "Close it with */, or begin it with // for one line.");
     return false;
 }
 
@@ -94,10 +94,10 @@ static void blank_skip(rlx_lex_t *lex)
     }
 }
 
-static void bad(rlx_lex_t *lex, const char *from, const char *to, const char *what)
+static rlx_finding_t *bad(rlx_lex_t *lex, const char *from, const char *to, const char *what)
 {
     lex->token.kind = RLX_TOKEN_BAD;
-    rlx_report(lex->findings, RLX_E_TOKEN, span_of(lex, from, to), "%s", what);
+    return rlx_report(lex->findings, RLX_E_TOKEN, span_of(lex, from, to), "%s", what);
 }
 
 /* From the opening quote; the token's text is what stands between. */
@@ -113,7 +113,7 @@ static void quoted_scan(rlx_lex_t *lex)
     }
     lex->token.bytes = (size_t)(lex->at - lex->token.text);
     if (lex->at >= lex->end || *lex->at != quote)
-        bad(lex, open, lex->at, "this string is never closed");
+        rlx_finding_hint(bad(lex, open, lex->at, "this string is never closed"), "Close it with %c on the same line.", quote);
     else
         lex->at++;
 }
@@ -188,7 +188,7 @@ static void foreign_scan(rlx_lex_t *lex)
 
     while (lex->at < lex->end && ((unsigned char)*lex->at & 0xc0) == 0x80)
         lex->at++;
-    bad(lex, from, lex->at, "no such character belongs here");
+    rlx_finding_hint(bad(lex, from, lex->at, "no such character belongs here"), "Remove it; in names and strings it stands in quotes.");
 }
 
 static void word_scan(rlx_lex_t *lex)

@@ -36,8 +36,10 @@ bool rlx_reader_expect(rlx_reader_t *reader, char mark, const char *where)
     if (rlx_reader_take(reader, mark))
         return true;
     if (reader->lex.token.kind != RLX_TOKEN_BAD && !reader->stopped)
-        rlx_finding_expected(rlx_report(reader->findings, RLX_E_SYNTAX, reader->lex.last_end, "'%c' is missing here; what follows is %s", mark,
-                                        rlx_token_text(&reader->lex.token, text, sizeof text)), "'%c' %s", mark, where);
+        rlx_finding_hint(
+            rlx_finding_expected(rlx_report(reader->findings, RLX_E_SYNTAX, reader->lex.last_end, "'%c' is missing here; what follows is %s", mark,
+                                            rlx_token_text(&reader->lex.token, text, sizeof text)), "'%c' %s", mark, where),
+            "Add '%c' there, or remove what follows.", mark);
     return false;
 }
 

@@ -117,7 +117,8 @@ int sampled(generator_t *g, rlx_op_kind_t kind, rlx_value_t **in)
 
 int quantised(generator_t *g, rlx_op_kind_t kind, rlx_value_t **in)
 {
-    rlx_value_t *x = find(g, kind == RLX_OP_quantize ? is_f32 : kind == RLX_OP_dequantize || kind == RLX_OP_qflip ? is_byte : is_u8, 0, 5);
+    bool wide = kind == RLX_OP_quantize || kind == RLX_OP_quantize_dynamic;
+    rlx_value_t *x = find(g, wide ? is_f32 : kind == RLX_OP_dequantize || kind == RLX_OP_qflip ? is_byte : is_u8, 0, 5);
     int64_t dims[RLX_RANK_MAX];
 
     if (x == NULL)
