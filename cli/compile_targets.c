@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "cli/cli.h"
+#include "cli/custom_code.h"
 
 #define REPORT_MAX ((size_t)1 << 20)
 #define OBJECTS_MAX 8192
@@ -126,9 +127,13 @@ static rlx_status_t program_open(const rlx_compile_job_t *job, const char *bundl
         program.constants = rlx_bundle_constants(program.bundle, &program.constants_bytes);
         source_of_bundle(program.bundle, &program.source);
     } else {
-        rlx_status_t status = rlx_compile_job_build(job, NULL, &program.source, &program.compiled, diag);
+        rlx_custom_built_t custom;
+        rlx_status_t status;
 
+        RLX_TRY(rlx_custom_build(job, &custom, diag)); /* what the bundle would take, no more and no less */
+        status = rlx_compile_job_build(job, &custom.set, &program.source, &program.compiled, diag);
         rlx_cli_progress(NULL, NULL);
+        rlx_custom_built_fini(&custom);
         RLX_TRY(status);
         program.data = program.compiled.program;
         program.constants = program.compiled.constants;
@@ -259,6 +264,7 @@ static rlx_status_t targets_make(const rlx_cli_targets_t *targets, const rlx_com
                                  rlx_text_t *report, rlx_diag_t *diag)
 {
     char stem[64], compiler[64];
+    rlx_custom_source_t sources[RLX_CUSTOM_MAX];
     rlx_target_job_t made = {.stem = stem, .compiler = compiler, .freestanding = targets->freestanding, .stable = targets->stable,
                              .objects = targets->objects, .report = ""};
     program_t program;
@@ -272,6 +278,10 @@ static rlx_status_t targets_make(const rlx_cli_targets_t *targets, const rlx_com
     }
     made.model = model_names(job->model, sizeof stem, stem);
     snprintf(compiler, sizeof compiler, "rlx %s", rlx_cli_version());
+    for (int i = 0; i < job->n_custom; i++)
+        sources[i] = (rlx_custom_source_t){job->custom[i].name, job->custom[i].path};
+    made.custom = sources;
+    made.n_custom = job->n_custom;
     made.program = program.data;
     made.constants = program.constants;
     made.constants_bytes = program.constants_bytes;

@@ -73,8 +73,6 @@ static rlx_status_t targets_check(compile_request_t *request, rlx_diag_t *diag)
                  request->targets.others[0]->name);
         return rlx_diag_hint(diag, "Name a folder: --output DIR makes DIR/%s and so on.", request->targets.others[0]->name);
     }
-    if (request->job.n_custom > 0 && (request->targets.n_others > 0 || !request->targets.bundle))
-        return rlx_fail(diag, RLX_E_USAGE, "compile: --custom is for target x86_64 alone in this version: the code goes into the bundle");
     if (request->job.n_custom > 0 && (request->tune || request->tune_from != NULL))
         return rlx_fail(diag, RLX_E_USAGE, "compile: models with --custom code are not tuned by this version");
     if (!request->targets.bundle && (request->tune || request->tune_from != NULL))

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "target/custom_files.h"
 #include "target/elf_image.h"
 #include "target/source_files.h"
 #include "target/toolchain.h"
@@ -36,16 +37,6 @@ static bool ends(const char *text, const char *ending)
     return n > k && strcmp(text + n - k, ending) == 0;
 }
 
-static bool is_fortran(const char *path)
-{
-    static const char *const endings[] = {".f90", ".f95", ".f03", ".f08", ".f", ".F90"};
-
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (ends(path, endings[i]))
-            return true;
-    return false;
-}
-
 static bool is_identifier(const char *name)
 {
     if (!isalpha((unsigned char)name[0]) && name[0] != '_')
@@ -65,7 +56,7 @@ rlx_status_t rlx_custom_source_check(const rlx_custom_source_t *source, rlx_diag
         return rlx_diag_hint(diag, "Give the source, --custom %s=FILE.c or FILE.f90; or the object that it was linked from, %s=FILE.o with --key.",
                              source->name, source->name);
     }
-    if (!ends(source->path, ".c") && !is_fortran(source->path) && !rlx_custom_is_object(source->path))
+    if (!ends(source->path, ".c") && !rlx_custom_is_fortran(source->path) && !rlx_custom_is_object(source->path))
         return rlx_fail(diag, RLX_E_USAGE, "--custom: %s is neither C (.c) nor Fortran (.f90, .f95, .f03, .f08, .f) nor an object (.o)", source->path);
     return RLX_OK;
 }
@@ -75,33 +66,12 @@ bool rlx_custom_is_object(const char *path) { return ends(path, ".o"); }
 static rlx_status_t files_write(const custom_job_t *job, rlx_file_set_t *set, rlx_diag_t *diag)
 {
     const rlx_template_word_t none[] = {{NULL, NULL}};
-    rlx_template_word_t words[] = {{"FUNCTIONS", NULL}, {NULL, NULL}};
-    rlx_text_t functions;
-    rlx_status_t status;
 
-    rlx_text_init(&functions, 1 << 16);
-    for (int i = 0; i < job->n; i++)
-        rlx_text_printf(&functions, "CUSTOM(%d, %s)\n", i, job->sources[i].name);
-    rlx_text_add(&functions, "", 1);
-    words[0].text = functions.data;
-    status = functions.full ? rlx_fail(diag, RLX_E_NO_MEMORY, "out of memory") : RLX_OK;
-    if (status == RLX_OK)
-        status = rlx_source_add(set, "kernels/abi.h", diag);
-    if (status == RLX_OK)
-        status = rlx_source_add(set, "kernels/params_custom.h", diag);
-    if (status == RLX_OK)
-        status = rlx_source_template_add(set, "custom.c", "custom.c", words, diag);
-    if (status == RLX_OK)
-        status = rlx_source_template_add(set, "memory.c", "memory.c", none, diag);
-    if (status == RLX_OK)
-        status = rlx_source_template_add(set, "rlx_custom.h", "rlx_custom.h", none, diag);
-    if (status == RLX_OK)
-        status = rlx_source_template_add(set, "rlx_custom.inc", "rlx_custom.inc", none, diag);
+    RLX_TRY(rlx_custom_glue_add(job->sources, job->n, set, diag));
+    RLX_TRY(rlx_source_template_add(set, "memory.c", "memory.c", none, diag));
+    RLX_TRY(rlx_source_template_add(set, "rlx_custom.inc", "rlx_custom.inc", none, diag));
     rlx_text_puts(rlx_file_set_add(set, "image.ld"), rlx_elf_image_script);
-    if (status == RLX_OK)
-        status = rlx_file_set_write(set, job->folder, diag);
-    rlx_text_fini(&functions);
-    return status;
+    return rlx_file_set_write(set, job->folder, diag);
 }
 
 static void isa_words(const custom_job_t *job, bool fortran, rlx_tool_t *tool)
@@ -131,7 +101,7 @@ static rlx_status_t object_copy(const custom_job_t *job, int index, rlx_diag_t *
 static rlx_status_t source_compile(const custom_job_t *job, int index, rlx_diag_t *diag)
 {
     const rlx_custom_source_t *source = &job->sources[index];
-    bool fortran = is_fortran(source->path);
+    bool fortran = rlx_custom_is_fortran(source->path);
     char *path = realpath(source->path, NULL), *slash;
     rlx_tool_t tool = {0};
     rlx_status_t status;

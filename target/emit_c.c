@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "kernels/params_custom.h"
 #include "kernels/reference.h"
 
 void rlx_emit_c_name(const char *stem, size_t bytes, char *out_name, char *out_macro)
@@ -174,9 +175,18 @@ static void prelude_put(const rlx_emit_c_t *emit, rlx_text_t *out)
                     "#define OUT(index, row) {.base = run->out[index], .row_bytes = (row)}\n"
                     "#define ABSENT {.base = NULL}\n"
                     "#define CALL(kernel, n_in, tiles)                                                                                 \\\n"
-                    "    rlx_kernel_##kernel(                                                                                          \\\n"
+                    "    kernel(                                                                                                       \\\n"
                     "        &(rlx_kernel_args_t){operand, operand + (n_in), param, run->arena + %" PRId64 ", &run->error}, 0, (tiles))\n\n",
                     emit->name, emit->frozen->scratch_offset);
+}
+
+/* The function of a kernel: RLX's own, or what stands before user code. */
+static void function_put(uint32_t kernel, rlx_text_t *out)
+{
+    if (kernel >= RLX_CUSTOM_FIRST)
+        rlx_text_printf(out, "rlx_custom_entry_%u", kernel - RLX_CUSTOM_FIRST);
+    else
+        rlx_text_printf(out, "rlx_kernel_%s", rlx_kernel_name((rlx_kernel_id_t)kernel));
 }
 
 static void prototypes_put(const rlx_emit_c_t *emit, rlx_text_t *out)
@@ -187,9 +197,11 @@ static void prototypes_put(const rlx_emit_c_t *emit, rlx_text_t *out)
     for (uint64_t i = 0; i < model->header->steps.count; i++)
         used[model->steps[i].kernel] = true;
     for (int id = 0; id < RLX_K_END; id++)
-        if (used[id])
-            rlx_text_printf(out, "void rlx_kernel_%s(const rlx_kernel_args_t *args, int64_t tile_begin, int64_t tile_end);\n",
-                            rlx_kernel_name((rlx_kernel_id_t)id));
+        if (used[id]) {
+            rlx_text_puts(out, "void ");
+            function_put((uint32_t)id, out);
+            rlx_text_puts(out, "(const rlx_kernel_args_t *args, int64_t tile_begin, int64_t tile_end);\n");
+        }
     rlx_text_puts(out, "\n");
 }
 
@@ -223,8 +235,9 @@ static void step_put(const rlx_emit_c_t *emit, uint32_t index, rlx_text_t *out)
     rlx_text_puts(out, "    };\n    static const int64_t param[] = {");
     for (uint32_t i = 0; i < step->n_params; i++)
         rlx_text_printf(out, "%s%" PRId64, i == 0 ? "" : i % 12 == 0 ? ",\n        " : ", ", planned->params[i]);
-    rlx_text_printf(out, "%s};\n\n    CALL(%s, %u, %" PRId64 ");\n}\n\n", step->n_params == 0 ? "0" : "",
-                    rlx_kernel_name((rlx_kernel_id_t)step->kernel), step->n_in, planned->tiles);
+    rlx_text_printf(out, "%s};\n\n    CALL(", step->n_params == 0 ? "0" : "");
+    function_put(step->kernel, out);
+    rlx_text_printf(out, ", %u, %" PRId64 ");\n}\n\n", step->n_in, planned->tiles);
 }
 
 /* An output that is no value of its own (an input, a constant, a temporary, or one that stands twice) is copied last. */

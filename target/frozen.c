@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
+#include "kernels/params_custom.h"
 #include "kernels/reference.h"
 
 #define ALIGN 64
@@ -92,6 +94,15 @@ static rlx_status_t plan_make(rlx_model_t *model, rlx_plan_t **out_plan, rlx_dia
     return status;
 }
 
+/* Stands for user code. */
+static void never_called(const rlx_kernel_args_t *args, int64_t begin, int64_t end)
+{
+    (void)args;
+    (void)begin;
+    (void)end;
+    RLX_ASSERT(false);
+}
+
 rlx_status_t rlx_frozen_make(const void *program, const void *constants, size_t constants_bytes, rlx_frozen_t *out_frozen, rlx_diag_t *diag)
 {
     rlx_kernel_table_t kernels = {.target = "reference"};
@@ -100,6 +111,8 @@ rlx_status_t rlx_frozen_make(const void *program, const void *constants, size_t 
 
     for (int id = 0; id < RLX_K_END; id++)
         kernels.entry[id] = rlx_reference_kernel((rlx_kernel_id_t)id);
+    for (int id = RLX_CUSTOM_FIRST; id < RLX_CUSTOM_FIRST + RLX_CUSTOM_MAX; id++)
+        kernels.entry[id] = never_called;
     RLX_TRY(rlx_model_create(program, constants, &kernels, &frozen.model, diag));
     status = plan_make(frozen.model, &frozen.plan, diag);
     if (status != RLX_OK) {

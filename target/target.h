@@ -19,6 +19,8 @@ typedef struct rlx_target_job {
     size_t constants_bytes;
     const char *folder;   /* the target's own; made */
     const char *objects;  /* where compiled kernels are kept between runs, a folder that is there; NULL: they are not */
+    const struct rlx_custom_source *custom; /* user code, by number of its kernel; as the program was compiled with */
+    int n_custom;
     bool freestanding;    /* c: no C library, static arena */
     bool stable;          /* --determinism stable: a target without fused multiply-add may take product and sum */
     const char *report;   /* what constraints undid, one line each; "" */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "target/custom_files.h"
 #include "target/folder_c.h"
 #include "target/source_files.h"
 
@@ -14,7 +15,7 @@ static rlx_status_t kernels_add(const rlx_frozen_t *frozen, rlx_file_set_t *set,
 
     RLX_TRY(rlx_source_add(set, "kernels/abi.h", diag));
     for (uint64_t i = 0; i < model->header->steps.count; i++)
-        if (frozen->plan->steps[i].tiles > 0)
+        if (frozen->plan->steps[i].tiles > 0 && model->steps[i].kernel < RLX_CUSTOM_FIRST)
             RLX_TRY(rlx_source_kernel_add(set, model->steps[i].kernel, diag));
     return RLX_OK;
 }
@@ -27,7 +28,7 @@ static void objects_list(const rlx_file_set_t *set, bool freestanding, rlx_text_
         const char *path = set->entries[i].path;
         size_t n = strlen(path);
 
-        if (strncmp(path, "kernels/", 8) == 0 && path[n - 1] == 'c')
+        if ((strncmp(path, "kernels/", 8) == 0 || strncmp(path, "custom", 6) == 0) && path[n - 1] == 'c')
             rlx_text_printf(out, " \\\n\t%.*s.o", (int)n - 2, path);
     }
 }
@@ -86,6 +87,7 @@ rlx_status_t rlx_folder_c_make(const rlx_target_job_t *job, const rlx_frozen_t *
 
     rlx_emit_c_name(job->stem, sizeof name, name, macro);
     RLX_TRY(kernels_add(frozen, out_set, diag));
+    RLX_TRY(rlx_custom_files_add(job->custom, job->n_custom, out_set, diag));
     rlx_emit_c_header(&emit, rlx_file_set_add(out_set, "kernel.h"));
     rlx_emit_c_source(&emit, rlx_file_set_add(out_set, "kernel.c"));
     rlx_file_set_borrow(out_set, "weights.bin", frozen->constants, frozen->constants_bytes);

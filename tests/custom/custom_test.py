@@ -192,7 +192,8 @@ def sources_that_cannot_be_taken_are_refused(project):
     for name in ("x.so", "libx.so.2"):
         expect(rlx("compile", model, "--custom", f"physics_update={name}", "--output", bundle), 2, "shared object", "source", "with --key")
     expect(rlx("compile", model, "--custom", "physics_update", "--output", bundle), 2, "NAME=FILE")
-    expect(rlx("compile", model, "--custom", C, "--target", "c", "--output", project.folder / "d"), 2, "--custom")
+    fortran = f"physics_update={EXAMPLE / 'physics_update.f90'}"
+    expect(rlx("compile", model, "--custom", fortran, "--target", "c", "--output", project.folder / "d"), 1, "RLX-1902", "is Fortran")
     expect(rlx("compile", model, "--custom", "physics_update=absent.c", "--output", bundle), 1, "absent.c")
     broken = project.file("broken.c", "void physics_update(void) { this is no C }\n")
     expect(rlx("compile", model, "--custom", f"physics_update={broken}", "--output", bundle), 1, "broken.c")

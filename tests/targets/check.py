@@ -11,7 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
 import bare  # noqa: E402
 import browser  # noqa: E402
 from cases import Skip, finish, run, test  # noqa: E402
-from model import CACHED, MODELS, WORK, Model, models_make, rlx  # noqa: E402
+from model import CACHED, MODELS, ROOT, WORK, Model, models_make, rlx  # noqa: E402
 
 # The models that run on every target.
 CROSS = ["resnet18_stem", "ocr_cls"] if "--all" not in sys.argv else ["resnet18_stem", *MODELS]
@@ -62,10 +62,10 @@ def c_on_a_machine_without_fma_gives_the_bits_of_rlx_infer():
     models["ocr_cls"].check(models["ocr_cls"].run(folder / "sample"))
 
 
-def cross_check(target, compiler, *emulator, library="librlx_kernel"):
+def cross_check(target, compiler, *emulator, library="librlx_kernel", names=CROSS):
     """The library linked into the sample, run under qemu-user."""
     need(compiler, emulator[0])
-    for name in CROSS:
+    for name in names:
         folder = models[name].folder / target
         built = subprocess.run([compiler, "-O2", "-static", f"-I{folder}", "-o", folder / "sample", folder / "main.c", folder / f"{library}.a"],
                                capture_output=True, text=True)
@@ -208,6 +208,43 @@ def the_same_compile_gives_the_same_files():
             assert path.read_bytes() == (models["ocr_cls"].folder / "c" / path.relative_to(WORK / "again" / "c")).read_bytes(), path
 
 
+def custom_make():
+    """A model that calls user code, which includes a header; its folder."""
+    folder = WORK / "custom"
+    (folder / "inc").mkdir(parents=True, exist_ok=True)
+    (folder / "inc" / "plate.h").write_text("#define PLATE 1\n")
+    source = (ROOT / "examples" / "climate" / "physics_update.c").read_text()
+    (folder / "user.c").write_text(f'#include "inc/plate.h"\n#if PLATE\n{source}\n#endif\n')
+    text = (ROOT / "examples" / "climate.rlx").read_text()
+    (WORK / "climate.rlx").write_text(text.replace("1000", "40"))
+    numpy.savez(WORK / "climate.npz", T=280 + numpy.random.default_rng(3).standard_normal((40, 40)), dt=numpy.array(0.01))
+    return folder
+
+
+@test
+def user_code_goes_along_to_every_target():
+    custom = ["--custom", f"physics_update={custom_make() / 'user.c'}"]
+    model = Model("climate", "--target", "all", "--determinism", "stable", *custom)
+    models["climate"] = model
+    make(model.folder / "c", *GCC)
+    model.check(model.run(model.folder / "c" / "sample"))
+    model.check(wasm_run(model, model.folder / "wasm" / "kernel.wasm"))
+    for target, compiler, emulator in (("aarch64", "aarch64-linux-gnu-gcc", "qemu-aarch64-static"),
+                                       ("riscv64", "riscv64-linux-gnu-gcc", "qemu-riscv64-static")):
+        cross_check(target, compiler, emulator, names=["climate"])
+
+
+@test
+def user_code_that_cannot_go_along_is_refused_with_the_reason():
+    folder = custom_make()
+    shutil.copy(ROOT / "examples" / "climate" / "physics_update.f90", folder)
+    words = ["--model", WORK / "climate.rlx", "--target", "c", "--custom"]
+    refused([*words, f"physics_update={folder / 'physics_update.f90'}"], "RLX-1902", "is Fortran", "compile for x86_64 alone")
+    (folder / "sub").mkdir(exist_ok=True)
+    (folder / "sub" / "user.c").write_text((folder / "user.c").read_text().replace('"inc/', '"../inc/'))
+    refused([*words, f"physics_update={folder / 'sub' / 'user.c'}"], "RLX-1902", '"../inc/plate.h"', "own folder")
+
+
 def wasm_run(model, module):
     """The outputs that a server-side engine (node) computes."""
     need("node")
@@ -230,7 +267,8 @@ def refused(words, *parts, code=1):
 @test
 def targets_that_are_not_there_are_refused_by_name():
     for name, what in (("cuda", "PTX"), ("rocm", "AMD"), ("opencl", "OpenCL C"), ("vulkan", "SPIR-V"), ("metal", "Metal shaders"), ("fpga", "VHDL")):
-        refused(["--model", WORK / "ocr_cls.onnx", "--target", f"c,{name}"], "RLX-1901", f"target '{name}' (", what, ") is not there yet", "x86_64, c")
+        refused(["--model", WORK / "ocr_cls.onnx", "--target", f"c,{name}"], "RLX-1901", f"target '{name}' (", what, ") is not there yet",
+                "x86_64, c")
     refused(["--model", WORK / "ocr_cls.onnx", "--target", "avr"], "'avr' is no target", "x86_64, c")
     refused(["--model", WORK / "ocr_cls.onnx", "--target", "arm64"], "'arm64' is no target", "Did you mean 'aarch64'?")
     for words in (["--tune"], ["--tune-from", "log"]):

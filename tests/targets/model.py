@@ -16,7 +16,7 @@ WORK = pathlib.Path(tempfile.mkdtemp(prefix="rlx-targets-"))
 atexit.register(shutil.rmtree, WORK, ignore_errors=True)
 CACHED = "ccache " if shutil.which("ccache") else ""
 CACHE = ROOT / ".cache" / "targets"
-TEXTS = {"resnet18_stem": ROOT / "examples" / "resnet18_stem.rlx"}
+TEXTS = {"resnet18_stem": ROOT / "examples" / "resnet18_stem.rlx", "climate": WORK / "climate.rlx"}
 MODELS = ["squeezenet", "mobilenet_v2", "minilm", "resnet18", "openwakeword__alexa_v0_1", "ocr_cls"]
 MORE = ["openwakeword__embedding_model"]
 
