@@ -8,7 +8,9 @@
 #include "kernels/params.h"
 #include "kernels/vec16_tile.h"
 
-#define NORM_ROWS 4 /* side by side */
+#define NORM_ROWS 4            /* side by side */
+#define NORM_NEAR (1ll << 20) /* bytes of x and y that the second level holds; from farther away, one row after another is what the machine
+                               * foresees best */
 
 static float norm_sum(int kind, const float *x, int64_t n, float shift)
 {
@@ -144,7 +146,8 @@ RLX_KERNEL_ENTRY(norm_f32)
 {
     const rlx_norm_f32_params_t *p = (const rlx_norm_f32_params_t *)args->param;
     bool is_layer = p->center && p->inner == 1 && p->period == p->count && args->in[2].base;
-    bool is_whole = is_layer && p->count % 16 == 0 && args->out[0].base;
+    bool is_near = (tile_end - tile_begin) * p->count * 8 <= NORM_NEAR;
+    bool is_whole = is_layer && is_near && p->count % 16 == 0 && args->out[0].base;
     int64_t row = tile_begin;
 
     for (; is_whole && row + NORM_ROWS <= tile_end; row += NORM_ROWS)
