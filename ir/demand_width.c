@@ -107,7 +107,7 @@ static bool tile_fits(rlx_demand_read_t *read, const width_shape_t *s)
     if (bytes <= SCRATCH_MOST)
         return true;
     return refuse_tile(read, "at most 8 MiB of input", "Rule: the input of a tile is gathered near the worker; take fewer rows or columns.",
-                       "size of the tile's input in KiB", bytes < 9e18 ? (int64_t)(bytes / 1024) : INT64_MAX);
+                       "size of the tile's input in KiB", bytes / 1024 < 9e18 ? (int64_t)(bytes / 1024) : INT64_MAX);
 }
 
 /* Where output channels stand among the loops: outside the rows, between rows and columns, or inside. */

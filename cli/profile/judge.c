@@ -64,8 +64,8 @@ static void compute_explain(rlx_judgement_t *judgement, const char *kernel)
                  "ones.");
     else
         snprintf(judgement->knob, sizeof judgement->knob,
-                 "Busy with other instructions than FMA at full width. The compiler chooses vectorize_dim itself in this version; "
-                 "--opt-level 3 and channels in multiples of 16 give it the widest kernels.");
+                 "Busy with other instructions than FMA at full width. --opt-level 3 and channels in multiples of 16 give the widest kernels; "
+                 "with few channels vectorize_dim=\"width\" in the model's text (rlx dump --explain says what is there now).");
 }
 
 static void memory_explain(rlx_judgement_t *judgement)
@@ -74,7 +74,7 @@ static void memory_explain(rlx_judgement_t *judgement)
              100 * judgement->bandwidth, judgement->bandwidth > 1 ? " (caches serve it)" : "", 100 * judgement->fma);
     snprintf(judgement->knob, sizeof judgement->knob,
              "Fewer bytes: --opt-level 2 and above fuse it with its producer where they can, --opt-level 3 keeps blocked layouts. "
-             "The compiler chooses tile_layout.input itself in this version. More workers will not help.");
+             "A smaller tile_layout.input in the model's text keeps a tile's input in the cache. More workers will not help.");
 }
 
 static void overhead_explain(rlx_judgement_t *judgement, const rlx_profile_work_t *work)
