@@ -9,6 +9,7 @@
 #define GATHER_BYTES (1 << 20)      /* larger inputs are gathered row block by row block */
 #define GATHER_BYTES_MOST (4 << 20) /* where tuning asks for it */
 #define FIRST_BYTES (64 << 10)
+#define ROW_RANGES 2                /* of a single row */
 #define DEPTHWISE_BYTES (1 << 20)
 #define WEIGHT_BYTES (1 << 20)      /* larger weights are not passed again for the sake of more pieces */
 #define PIECES 16
@@ -192,9 +193,16 @@ static rlx_conv_blocking_t blocking_planar(rlx_graph_t *graph, const rlx_conv_ge
     return b;
 }
 
-rlx_conv_blocking_t rlx_conv_blocking_first(rlx_graph_t *graph, const rlx_conv_geometry_t *g, int64_t channels)
+/* All outputs of its rows are a tile's, so that it gathers once; but a single row, as of a spectrogram, is shared out by outputs. */
+rlx_conv_blocking_t rlx_conv_blocking_first(rlx_graph_t *graph, const rlx_conv_geometry_t *g, int64_t channels, int64_t outputs)
 {
-    return blocking_planar(graph, g, channels, FIRST_BYTES, 1);
+    rlx_conv_blocking_t b = blocking_planar(graph, g, channels, FIRST_BYTES, 1);
+
+    b.range = (outputs + 15) / 16;
+    if (rlx_expr_is(graph->exprs, g->out[0], 1) && b.range >= 2 * ROW_RANGES && g->demand.rows == 0)
+        b.range = (b.range + ROW_RANGES - 1) / ROW_RANGES;
+    b.ranges = ((outputs + 15) / 16 + b.range - 1) / b.range;
+    return b;
 }
 
 rlx_conv_geometry_t rlx_conv_geometry_column(const rlx_graph_t *graph, const rlx_conv_geometry_t *geometry)

@@ -19,7 +19,7 @@ typedef struct rlx_conv_blocking {
 
 /* `channels` and `outputs` per group. `geometry` is of rank 2 (rlx_conv_geometry_plane). */
 rlx_conv_blocking_t rlx_conv_blocking_direct(rlx_graph_t *graph, const rlx_conv_geometry_t *geometry, int64_t channels, int64_t outputs);
-rlx_conv_blocking_t rlx_conv_blocking_first(rlx_graph_t *graph, const rlx_conv_geometry_t *geometry, int64_t channels);
+rlx_conv_blocking_t rlx_conv_blocking_first(rlx_graph_t *graph, const rlx_conv_geometry_t *geometry, int64_t channels, int64_t outputs);
 /* `channels` of all groups, here and for depthwise ones. */
 rlx_conv_blocking_t rlx_conv_blocking_group(rlx_graph_t *graph, const rlx_conv_geometry_t *geometry, int64_t channels);
 rlx_conv_blocking_t rlx_conv_blocking_depthwise(rlx_graph_t *graph, const rlx_conv_geometry_t *geometry, int64_t channels);

@@ -181,7 +181,7 @@ static rlx_conv_blocking_t blocking_of(rlx_graph_t *graph, const rlx_conv_geomet
     int64_t channels = s->channels / s->group, outputs = s->outputs / s->group;
 
     if (form == RLX_CONV_FIRST)
-        return rlx_conv_blocking_first(graph, g, channels);
+        return rlx_conv_blocking_first(graph, g, channels, outputs);
     if (form == RLX_CONV_DEPTHWISE)
         return rlx_conv_blocking_depthwise(graph, g, s->channels);
     if (form == RLX_CONV_TRANSPOSE)

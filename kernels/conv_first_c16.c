@@ -1,8 +1,8 @@
 /* conv_first_c16: direct convolution from a row-major image of a few channels to blocked activations, f32, group 1.
  *
  * Same bits as conv_plain: per output one fma per (kernel row, kernel column, channel), from the bias: with at most 16 channels there
- * is one input block. One tile is a block of output rows; its input rows are gathered into planes in which columns of equal remainder
- * by the stride lie together, so that neighbouring outputs read neighbouring floats. `step[k]` is the offset of the k-th factor.
+ * is one input block. One tile is a block of output rows and a range of output blocks; its input rows are gathered into planes in which
+ * columns of equal remainder by the stride lie together, so that neighbouring outputs read neighbouring floats. `step[k]` is the offset of the k-th factor.
  * Weights: RLX_LAYOUT_CONV_16O. */
 #include "kernels/conv_finish.h"
 #include "kernels/conv_planar.h"
@@ -105,20 +105,23 @@ RLX_KERNEL_ENTRY(conv_first_c16)
     const rlx_conv_c16_params_t *p = (const rlx_conv_c16_params_t *)args->param;
     const rlx_conv_window_t *win = &p->window;
     int64_t blocks = (p->outputs + 15) / 16, row_blocks = (win->out[1] + p->rows - 1) / p->rows, width = win->out[2],
-        plane = win->out[1] * width * 16;
+        plane = win->out[1] * width * 16, ranges = (blocks + p->blocks - 1) / p->blocks;
     int64_t steps = win->kernel[1] * win->kernel[2] * p->channels, *step = args->scratch, tiles = (width + FIRST_PIXELS - 1) / FIRST_PIXELS;
     float *planes = (float *)(step + (steps + 7) / 8 * 8), zeros[16 * FIRST_BLOCKS] = {0};
     conv_finish_t finish;
 
     conv_finish_make(&p->epilogue, args, &finish);
     for (int64_t tile = tile_begin; tile < tile_end; tile++) {
-        int64_t row = tile % row_blocks * p->rows, n = tile / row_blocks, rows = row + p->rows < win->out[1] ? p->rows : win->out[1] - row;
+        int64_t row = tile / ranges % row_blocks * p->rows, n = tile / ranges / row_blocks, begin = tile % ranges * p->blocks;
+        int64_t rows = row + p->rows < win->out[1] ? p->rows : win->out[1] - row, end = begin + p->blocks < blocks ? begin + p->blocks : blocks;
         conv_gather_shape_t shape = conv_gather_shape_rows(win, rows);
+        const float *x = (const float *)args->in[0].base + n * p->channels * win->in[1] * win->in[2];
         first_tile_t t = {.step = step, .steps = steps, .w_step = steps * 16, .y_block = plane, .finish = &finish};
 
-        conv_planar_gather(win, p->channels, (const float *)args->in[0].base + n * p->channels * win->in[1] * win->in[2], row, &shape, step, planes);
-        for (int64_t block = 0; block < blocks; block += FIRST_BLOCKS) {
-            int64_t nb = block + FIRST_BLOCKS <= blocks ? FIRST_BLOCKS : 1;
+        if (tile == tile_begin || tile % ranges == 0) /* else the planes are those of the tile before */
+            conv_planar_gather(win, p->channels, x, row, &shape, step, planes);
+        for (int64_t block = begin; block < end; block += FIRST_BLOCKS) {
+            int64_t nb = block + FIRST_BLOCKS <= end ? FIRST_BLOCKS : 1;
 
             t.w = (const float *)args->in[1].base + block * t.w_step;
             t.start = args->in[2].base != NULL ? (const float *)args->in[2].base + block * 16 : zeros;
