@@ -115,11 +115,11 @@ RLX_KERNEL_ENTRY(conv_first_c16)
         int64_t row = tile / ranges % row_blocks * p->rows, n = tile / ranges / row_blocks, begin = tile % ranges * p->blocks;
         int64_t rows = row + p->rows < win->out[1] ? p->rows : win->out[1] - row, end = begin + p->blocks < blocks ? begin + p->blocks : blocks;
         conv_gather_shape_t shape = conv_gather_shape_rows(win, rows);
-        const float *x = (const float *)args->in[0].base + n * p->channels * win->in[1] * win->in[2];
+        const float *image = (const float *)args->in[0].base + n * p->channels * win->in[1] * win->in[2];
         first_tile_t t = {.step = step, .steps = steps, .w_step = steps * 16, .y_block = plane, .finish = &finish};
 
         if (tile == tile_begin || tile % ranges == 0) /* else the planes are those of the tile before */
-            conv_planar_gather(win, p->channels, x, row, &shape, step, planes);
+            conv_planar_gather(win, p->channels, image, row, &shape, step, planes);
         for (int64_t block = begin; block < end; block += FIRST_BLOCKS) {
             int64_t nb = block + FIRST_BLOCKS <= end ? FIRST_BLOCKS : 1;
 
