@@ -20,39 +20,39 @@ VEC16_INLINE void conv_tile_channel(int n, int nb, tile16_t acc[][2], const floa
 }
 
 /* acc[p][j] += what lies at `from`, laid out like y. */
-VEC16_INLINE void tile_add(int n, int nb, const conv_tile_t *t, const float *from, tile16_t acc[][2])
+VEC16_INLINE void tile_add(int n, int nb, int64_t pixel, const conv_tile_t *t, const float *from, tile16_t acc[][2])
 {
-    VEC16_UNROLL for (int p = 0; p < n; p++, from += t->y_pixel)
+    VEC16_UNROLL for (int p = 0; p < n; p++, from += pixel)
         VEC16_UNROLL for (int j = 0; j < nb; j++)
             acc[p][j] = tile16_add(tile16_load(from + j * t->y_block), acc[p][j]);
 }
 
 /* Ends that take two operations a vector, or many: see vec16_tile.h. */
-VEC16_INLINE void tile_store_clamped(int n, int nb, const conv_tile_t *t, float *y, tile16_t acc[][2])
+VEC16_INLINE void tile_store_clamped(int n, int nb, int64_t pixel, const conv_tile_t *t, float *y, tile16_t acc[][2])
 {
     tile16_t lo = tile16_splat(t->lo), hi = tile16_splat(t->hi);
 
-    VEC16_UNROLL for (int p = 0; p < n; p++, y += t->y_pixel)
+    VEC16_UNROLL for (int p = 0; p < n; p++, y += pixel)
         VEC16_UNROLL for (int j = 0; j < nb; j++) {
             tile16_store(y + j * t->y_block, tile16_min(hi, tile16_max(lo, acc[p][j])));
             VEC16_FENCE();
         }
 }
 
-VEC16_INLINE void tile_store_added_relu(int n, int nb, const conv_tile_t *t, const float *from, float *y, tile16_t acc[][2])
+VEC16_INLINE void tile_store_added_relu(int n, int nb, int64_t pixel, const conv_tile_t *t, const float *from, float *y, tile16_t acc[][2])
 {
     tile16_t lo = tile16_splat(t->lo);
 
-    VEC16_UNROLL for (int p = 0; p < n; p++, from += t->y_pixel, y += t->y_pixel)
+    VEC16_UNROLL for (int p = 0; p < n; p++, from += pixel, y += pixel)
         VEC16_UNROLL for (int j = 0; j < nb; j++) {
             tile16_store(y + j * t->y_block, tile16_max(lo, tile16_add(tile16_load(from + j * t->y_block), acc[p][j])));
             VEC16_FENCE();
         }
 }
 
-VEC16_INLINE void tile_store_hard_swish(int n, int nb, const conv_tile_t *t, float *y, tile16_t acc[][2])
+VEC16_INLINE void tile_store_hard_swish(int n, int nb, int64_t pixel, const conv_tile_t *t, float *y, tile16_t acc[][2])
 {
-    VEC16_UNROLL for (int p = 0; p < n; p++, y += t->y_pixel)
+    VEC16_UNROLL for (int p = 0; p < n; p++, y += pixel)
         VEC16_UNROLL for (int j = 0; j < nb; j++) {
             tile16_store(y + j * t->y_block, conv_finish_tile_hard_swish(acc[p][j], t->affine));
             VEC16_FENCE();
@@ -60,18 +60,18 @@ VEC16_INLINE void tile_store_hard_swish(int n, int nb, const conv_tile_t *t, flo
 }
 
 /* And those that take one or none. */
-VEC16_INLINE void tile_store_added(int n, int nb, const conv_tile_t *t, const float *from, float *y, tile16_t acc[][2])
+VEC16_INLINE void tile_store_added(int n, int nb, int64_t pixel, const conv_tile_t *t, const float *from, float *y, tile16_t acc[][2])
 {
-    VEC16_UNROLL for (int p = 0; p < n; p++, from += t->y_pixel, y += t->y_pixel)
+    VEC16_UNROLL for (int p = 0; p < n; p++, from += pixel, y += pixel)
         VEC16_UNROLL for (int j = 0; j < nb; j++) {
             tile16_store(y + j * t->y_block, tile16_add(tile16_load(from + j * t->y_block), acc[p][j]));
             VEC16_FENCE();
         }
 }
 
-VEC16_INLINE void tile_store(int n, int nb, const conv_tile_t *t, float *y, tile16_t acc[][2])
+VEC16_INLINE void tile_store(int n, int nb, int64_t pixel, const conv_tile_t *t, float *y, tile16_t acc[][2])
 {
-    VEC16_UNROLL for (int p = 0; p < n; p++, y += t->y_pixel)
+    VEC16_UNROLL for (int p = 0; p < n; p++, y += pixel)
         VEC16_UNROLL for (int j = 0; j < nb; j++) {
             tile16_store(y + j * t->y_block, acc[p][j]);
             VEC16_FENCE();
@@ -81,7 +81,7 @@ VEC16_INLINE void tile_store(int n, int nb, const conv_tile_t *t, float *y, tile
 #define INFINITE_BITS 0x7f800000u
 
 /* The total so far, the residual, then the end. Whatever is added last goes together with the store where that leaves it two operations. */
-VEC16_INLINE void tile_finish(int n, int nb, const conv_tile_t *t, float *y, tile16_t acc[][2])
+VEC16_INLINE void tile_end(int n, int nb, int64_t pixel, const conv_tile_t *t, float *y, tile16_t acc[][2])
 {
     const float *last = t->start == NULL ? y : NULL;
     uint32_t hi;
@@ -89,23 +89,32 @@ VEC16_INLINE void tile_finish(int n, int nb, const conv_tile_t *t, float *y, til
     __builtin_memcpy(&hi, &t->hi, sizeof hi); /* as an integer: comparing floats would wait for its turn behind the sums */
     if (t->residual != NULL) {
         if (last != NULL)
-            tile_add(n, nb, t, last, acc);
+            tile_add(n, nb, pixel, t, last, acc);
         last = t->residual + (y - t->out);
     }
     if (last != NULL && t->end == CONV_FINISH_CLAMP && hi == INFINITE_BITS) {
-        tile_store_added_relu(n, nb, t, last, y, acc);
+        tile_store_added_relu(n, nb, pixel, t, last, y, acc);
     } else if (last != NULL && t->end == CONV_FINISH_NONE) {
-        tile_store_added(n, nb, t, last, y, acc);
+        tile_store_added(n, nb, pixel, t, last, y, acc);
     } else {
         if (last != NULL)
-            tile_add(n, nb, t, last, acc);
+            tile_add(n, nb, pixel, t, last, acc);
         if (t->end == CONV_FINISH_CLAMP)
-            tile_store_clamped(n, nb, t, y, acc);
+            tile_store_clamped(n, nb, pixel, t, y, acc);
         else if (t->end == CONV_FINISH_HARD_SWISH)
-            tile_store_hard_swish(n, nb, t, y, acc);
+            tile_store_hard_swish(n, nb, pixel, t, y, acc);
         else
-            tile_store(n, nb, t, y, acc);
+            tile_store(n, nb, pixel, t, y, acc);
     }
+}
+
+/* Pixels mostly lie side by side: then their addresses are constants, and no register is put away for them. */
+VEC16_INLINE void tile_finish(int n, int nb, const conv_tile_t *t, float *y, tile16_t acc[][2])
+{
+    if (t->y_pixel == 16)
+        tile_end(n, nb, 16, t, y, acc);
+    else
+        tile_end(n, nb, t->y_pixel, t, y, acc);
 }
 
 VEC16_INLINE void conv_tile_run(int n, int nb, const conv_tile_t *t, const float *x, float *y, const float *prefetch)
