@@ -52,7 +52,7 @@ void rlx_by_row_mark(rlx_model_t *model)
     for (uint32_t i = 0; i < model->n_values; i++) {
         model->rows_ok[i] = model->n_regions == 1 && is_batched_port(model, i);
         if (model->rows_ok[i])
-            model->batch_symbol = model->values[i].batch_symbol; /* there is one at most: ir/batch.h */
+            model->batch_symbol = model->values[i].batch_symbol; /* there is one at most: ir/pass/batch.h */
     }
     for (uint64_t s = 0; s < model->header->steps.count; s++) {
         const rlx_program_step_t *step = &model->steps[s];

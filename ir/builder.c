@@ -8,7 +8,7 @@
 
 #include "base/assert.h"
 #include "bundle/program.h"
-#include "ir/dispatch.h"
+#include "ir/lower/dispatch.h"
 #include "ir/flow.h"
 #include "ir/flow.h"
 

@@ -1,11 +1,11 @@
-/* The builder behind ir/lower.h: collects steps, temporaries and packed constants of one graph. Internal to ir/. One thread.
+/* The builder behind ir/lower/lower.h: collects steps, temporaries and packed constants of one graph. Internal to ir/. One thread.
  *
  * Storage: several values may share one storage (a reshape is a view). rlx_builder_root gives the value that stands for it. */
 #ifndef RLX_IR_BUILDER_H
 #define RLX_IR_BUILDER_H
 
-#include "ir/lower.h"
-#include "ir/regions.h"
+#include "ir/lower/lower.h"
+#include "ir/pass/regions.h"
 
 #define RLX_STEP_OPERANDS_MAX RLX_OPERAND_MAX
 
@@ -20,7 +20,7 @@ struct rlx_step {
     rlx_expr_t tiles, scratch, flops;
     bool overflow;      /* too many operands or params: reported by rlx_step_end */
     bool live;
-    int region;         /* ir/regions.h; set by rlx_builder_lower_graph */
+    int region;         /* ir/pass/regions.h; set by rlx_builder_lower_graph */
     int index;          /* among the steps of its op */
 };
 
@@ -57,14 +57,14 @@ rlx_expr_t rlx_value_bytes(const rlx_graph_t *graph, const rlx_value_t *value);
 /* ir/evaluate.c: runs the steps of a constant op with the reference kernels; data of its outputs is allocated in the graph. */
 rlx_status_t rlx_evaluate_op(rlx_graph_t *graph, rlx_op_t *op, void **out_data, rlx_diag_t *diag);
 
-/* ir/memory_plan.c: byte offset, in the arena of its region, of every arena value; the size of each region's arena. offsets[id] is
+/* ir/emit/memory_plan.c: byte offset, in the arena of its region, of every arena value; the size of each region's arena. offsets[id] is
  * RLX_EXPR_NONE for values that are not in an arena. */
 rlx_status_t rlx_memory_plan(const rlx_builder_t *builder, rlx_expr_t *out_offsets, rlx_expr_t *out_arena_bytes, rlx_diag_t *diag);
 
-/* ir/batch_storage.c: batch_symbol of every storage (bundle/program.h), by value id; malloc'd, owned by the caller. */
+/* ir/pass/batch_storage.c: batch_symbol of every storage (bundle/program.h), by value id; malloc'd, owned by the caller. */
 uint32_t *rlx_batch_storage(const rlx_builder_t *builder);
 
-/* ir/emit.c: the program blob and the constants. Both malloc'd, owned by the caller. Constants made while lowering are given back as they
+/* ir/emit/emit.c: the program blob and the constants. Both malloc'd, owned by the caller. Constants made while lowering are given back as they
  * are placed, so that large ones lie in memory twice one at a time. */
 typedef struct rlx_emitted {
     void *program;

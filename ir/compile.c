@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "ir/affinity.h"
+#include "ir/pass/affinity.h"
 #include "ir/annotation.h"
-#include "ir/batch.h"
-#include "ir/bind.h"
+#include "ir/pass/batch.h"
+#include "ir/pass/bind.h"
 #include "ir/builder.h"
-#include "ir/explain.h"
-#include "ir/explain_kernel.h"
+#include "ir/dump/explain.h"
+#include "ir/dump/explain_kernel.h"
 #include "ir/flow.h"
 #include "ir/pass.h"
 #include "ir/text/load.h"

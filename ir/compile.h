@@ -8,7 +8,7 @@
 #include "ir/constraint.h"
 #include "ir/custom.h"
 #include "ir/graph.h"
-#include "ir/tuning.h"
+#include "ir/cost/tuning.h"
 
 #define RLX_COMPILE_BINDINGS_MAX 32
 
@@ -26,7 +26,7 @@ typedef struct rlx_compile_options {
     FILE *dump_out;
     const char *dump_path;     /* a file for the text, with large constants beside it (ir/text/load.h), instead of dump_out; or NULL */
     void (*dump)(const rlx_graph_t *graph, FILE *out); /* how: NULL means rlx_graph_dump */
-    struct rlx_explain *explain; /* ir/explain.h: told every decision; NULL: nobody asked */
+    struct rlx_explain *explain; /* ir/dump/explain.h: told every decision; NULL: nobody asked */
     void (*progress)(void *context, const char *phase); /* may be NULL */
     void *progress_context;
 } rlx_compile_options_t;
@@ -50,7 +50,7 @@ typedef struct rlx_compiled {
     int64_t n_steps, n_reorders;
     rlx_step_key_t *step_keys; /* n_steps, or NULL without tuning */
     int64_t checkpoint_steps; /* rlx_custom_interval; 0: none asked for */
-    char *independent; /* the symbol along which requests may be batched (ir/batch.h), or NULL */
+    char *independent; /* the symbol along which requests may be batched (ir/pass/batch.h), or NULL */
 } rlx_compiled_t;
 
 /* ir/onnx/import.c: reads a .onnx file (external data beside it) into a graph. */

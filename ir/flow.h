@@ -22,7 +22,7 @@ rlx_expr_t *rlx_flow_map(rlx_graph_t *graph, const rlx_op_t *op, int body);
 /* The loop runs exactly as often as its trip count says: its condition is never false. */
 bool rlx_flow_always(const rlx_op_t *op);
 
-/* ir/pass_flow.c. What is constant around a body becomes constant in it: operands, extents, elements. */
+/* ir/pass/pass_flow.c. What is constant around a body becomes constant in it: operands, extents, elements. */
 rlx_status_t rlx_flow_sink(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag);
 /* Drops operands that no body uses. */
 void rlx_flow_prune(rlx_op_t *op);

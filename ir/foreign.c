@@ -3,8 +3,8 @@
 
 #include "ir/annotation.h"
 #include "ir/custom.h"
-#include "ir/dispatch.h"
-#include "ir/shape_common.h"
+#include "ir/lower/dispatch.h"
+#include "ir/shape/common.h"
 
 rlx_status_t rlx_shape_foreign(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag)
 {

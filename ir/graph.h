@@ -10,7 +10,7 @@
 
 #include "base/diag.h"
 #include "base/tensor.h"
-#include "ir/expr.h"
+#include "ir/expr/expr.h"
 
 #define RLX_GRAPH_OPS_MAX 200000
 #define RLX_ELEMENTS_MAX 256 /* largest integer tensor that is tracked symbolically */
@@ -95,7 +95,7 @@ typedef struct rlx_symbol {
     bool holds;                /* a use of the value */
     int64_t min, max;
     bool declared;             /* max given by --max */
-    bool independent;          /* requests may be batched along it: ir/batch.h */
+    bool independent;          /* requests may be batched along it: ir/pass/batch.h */
 } rlx_symbol_t;
 
 /* A condition on symbols that the compiler could not prove: checked when a plan is made. */
@@ -105,7 +105,7 @@ typedef struct rlx_check {
     bool stated; /* by the model, not by the shape rule of an op: a text repeats it */
 } rlx_check_t;
 
-/* How far convolutions may be from the order of a direct one: ir/conv_algorithm.c. */
+/* How far convolutions may be from the order of a direct one: ir/cost/conv_algorithm.c. */
 typedef enum rlx_accuracy {
     RLX_ACCURACY_DEFAULT, /* F(4,3) and F(2,3) where their error is within the bounds */
     RLX_ACCURACY_CAREFUL, /* F(2,3) only, whose error is no larger than a direct convolution's */
@@ -117,7 +117,7 @@ struct rlx_graph {
     const char *text;          /* the name of the file whose lines `source` of ops names; NULL: made of something else */
     rlx_accuracy_t accuracy;
     const struct rlx_constraint *constraint; /* ir/constraint.h; NULL: none */
-    struct rlx_explain *explain; /* ir/explain.h; borrowed; NULL: nobody asked */
+    struct rlx_explain *explain; /* ir/dump/explain.h; borrowed; NULL: nobody asked */
     rlx_exprs_t *exprs;
     rlx_op_t *first, *last;
     int n_ops;
@@ -211,11 +211,11 @@ rlx_expr_t rlx_value_count(const rlx_graph_t *graph, const rlx_value_t *value); 
 /* All elements of an integer value as constants; false when any is symbolic or unknown. */
 bool rlx_value_ints(const rlx_graph_t *graph, const rlx_value_t *value, int64_t *out, int cap, int *out_count);
 
-/* Runs the shape rule of `op`: sets dtype, rank, dims and elements of its outputs, adds checks. ir/shape.c. */
+/* Runs the shape rule of `op`: sets dtype, rank, dims and elements of its outputs, adds checks. ir/shape/shape.c. */
 rlx_status_t rlx_op_infer(rlx_graph_t *graph, rlx_op_t *op, rlx_diag_t *diag);
 /* Every rule of the tensor level: SSA, order, counts, types, shapes. ir/verify.c. */
 rlx_status_t rlx_graph_verify(const rlx_graph_t *graph, rlx_diag_t *diag);
-/* Canonical text (docs/IR.md) and DOT. ir/dump.c. */
+/* Canonical text (docs/IR.md) and DOT. ir/dump/dump.c. */
 void rlx_graph_dump(const rlx_graph_t *graph, FILE *out);
 void rlx_graph_dump_dot(const rlx_graph_t *graph, FILE *out);
 

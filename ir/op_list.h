@@ -21,7 +21,7 @@
  *            A patch meets (m + 2) x (m + 2) input cells, +0 outside the map. They are transformed along height, then along width; so are
  *            the sums of products, per output channel and tap (one of (m + 2)^2), after the summation over input channels, which is
  *            matmul's chain without a bias; then the bias, or +0, is added. Filters are transformed in float64 (height, then width, sums
- *            from left to right) and rounded once. kernels/winograd_type.h has every operation of the transforms, ir/pack_winograd.c those
+ *            from left to right) and rounded once. kernels/winograd_type.h has every operation of the transforms, ir/lower/pack_winograd.c those
  *            of filters. Outputs outside the map are dropped. With stride 2 (F(2,3) only) a patch meets 5 x 5 cells, transformed along an
  *            axis to d0 - d2, d1, d2, d4 - d2, d3; cells 0 and 1, 2, 3 and 4 of an axis make one sum each, nine in all, by a conv's chain
  *            over those cells without a bias; outputs along an axis are sum 0 + sum 1 and sum 1 + sum 2. A NaN or an infinity in the input spoils its whole patch.

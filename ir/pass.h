@@ -8,43 +8,43 @@
 #include "ir/graph.h"
 #include "ir/schedule.h"
 
-/* Replaces ops whose operands (or symbolic elements) are constants by their value. ir/fold.c */
+/* Replaces ops whose operands (or symbolic elements) are constants by their value. ir/pass/fold.c */
 rlx_status_t rlx_pass_fold(rlx_graph_t *graph, rlx_diag_t *diag);
 /* Quantised arithmetic to the integer operators of the quant family. Runs before folding, which would turn weights into floats.
- * ir/quantise.c */
+ * ir/pass/quantise.c */
 rlx_status_t rlx_pass_quantise(rlx_graph_t *graph, rlx_diag_t *diag);
-/* Rewrites to the canonical form: batch norms into convolutions, biases, known activations, layer norms. ir/canonicalise.c */
+/* Rewrites to the canonical form: batch norms into convolutions, biases, known activations, layer norms. ir/pass/canonicalise.c */
 rlx_status_t rlx_pass_canonicalise(rlx_graph_t *graph, rlx_diag_t *diag);
-/* Chooses the algorithm of every convolution, part of the canonical form. ir/conv_algorithm_pass.c */
+/* Chooses the algorithm of every convolution, part of the canonical form. ir/pass/conv_algorithm_pass.c */
 rlx_status_t rlx_pass_algorithm(rlx_graph_t *graph, rlx_diag_t *diag);
 /* To be called before extents are bound: remembers which maps are open in the model itself. */
 void rlx_conv_mark_open(rlx_graph_t *graph);
 /* Transposed convolutions without overlap, to a few outputs, as 1x1 convolutions and depth_to_space. Biases must have been folded before;
- * part of the canonical form, runs last. ir/canonicalise_subpixel.c */
+ * part of the canonical form, runs last. ir/pass/canonicalise_subpixel.c */
 rlx_status_t rlx_pass_subpixel(rlx_graph_t *graph, rlx_diag_t *diag);
 #define RLX_SCHEDULE_LEVEL 3 /* schedules and layouts of a text are obeyed from this optimisation level on */
-/* Reads what a text demands of schedules: obeyed by the passes and lowerings after it, or refused with the rule. ir/demand.c */
+/* Reads what a text demands of schedules: obeyed by the passes and lowerings after it, or refused with the rule. ir/pass/demand.c */
 rlx_status_t rlx_pass_demand(rlx_graph_t *graph, rlx_diag_t *diag);
 /* Whether a text demands anything of the op's own loops: then no other op takes it in. */
 bool rlx_op_has_demand(const rlx_op_t *op);
-/* Folds transposes into the products around them. ir/fuse_transpose.c */
+/* Folds transposes into the products around them. ir/pass/fuse_transpose.c */
 rlx_status_t rlx_pass_fuse_transpose(rlx_graph_t *graph, rlx_diag_t *diag);
-/* Scores, what is done to them, softmax and context of attention into one op. ir/fuse_attention.c */
+/* Scores, what is done to them, softmax and context of attention into one op. ir/pass/fuse_attention.c */
 rlx_status_t rlx_pass_fuse_attention(rlx_graph_t *graph, rlx_diag_t *diag);
-/* Element-wise chains into epilogues and fused ops. ir/fuse.c */
+/* Element-wise chains into epilogues and fused ops. ir/pass/fuse.c */
 rlx_status_t rlx_pass_fuse(rlx_graph_t *graph, rlx_diag_t *diag);
-/* Chooses blocked layouts and inserts reorders. ir/layout.c */
+/* Chooses blocked layouts and inserts reorders. ir/pass/layout.c */
 rlx_status_t rlx_pass_layout(rlx_graph_t *graph, rlx_diag_t *diag);
-/* Part of the layout pass: rows of 4096 bytes between two products get a distance of their own. ir/rows_apart.c */
+/* Part of the layout pass: rows of 4096 bytes between two products get a distance of their own. ir/pass/rows_apart.c */
 void rlx_rows_apart(rlx_graph_t *graph);
-/* Part of the layout pass: channel shuffles become the order in which a convolution in groups reads its input. ir/channels.c */
+/* Part of the layout pass: channel shuffles become the order in which a convolution in groups reads its input. ir/pass/channels.c */
 void rlx_channels_sink(rlx_graph_t *graph);
-/* Removes ops whose outputs nobody uses. ir/dead_code.c */
+/* Removes ops whose outputs nobody uses. ir/pass/dead_code.c */
 void rlx_pass_dead_code(rlx_graph_t *graph);
-/* Gives every graph output its own value, written by an op: inserts identities. The last pass before lowering. ir/dead_code.c */
+/* Gives every graph output its own value, written by an op: inserts identities. The last pass before lowering. ir/pass/dead_code.c */
 rlx_status_t rlx_pass_outputs(rlx_graph_t *graph, rlx_diag_t *diag);
 
-/* Matching helpers, ir/match.c. The only user's op, or NULL when the value has not exactly one use (graph outputs count). */
+/* Matching helpers, ir/pass/match.c. The only user's op, or NULL when the value has not exactly one use (graph outputs count). */
 rlx_op_t *rlx_value_single_user(const rlx_graph_t *graph, const rlx_value_t *value);
 /* The value's producer if it is of `kind`, else NULL. */
 rlx_op_t *rlx_value_made_by(const rlx_value_t *value, rlx_op_kind_t kind);
@@ -53,7 +53,7 @@ bool rlx_value_scalar(const rlx_graph_t *graph, const rlx_value_t *value, double
 /* The same extents. */
 bool rlx_value_same_shape(const rlx_value_t *a, const rlx_value_t *b);
 /* Describes `user`, an element-wise f32 op, as a step on the running value `x`, which it must not broadcast: unary, or with one other operand,
- * a constant scalar or any f32 tensor. False when kernels/epilogue.h has no such step. ir/fuse.c */
+ * a constant scalar or any f32 tensor. False when kernels/epilogue.h has no such step. ir/pass/fuse.c */
 bool rlx_epilogue_step_of(const rlx_graph_t *graph, rlx_op_t *user, rlx_value_t *x, rlx_epilogue_step_t *out_step);
 /* The other operand of a binary op. */
 rlx_value_t *rlx_op_other(const rlx_op_t *op, const rlx_value_t *value);

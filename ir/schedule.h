@@ -49,8 +49,8 @@ typedef struct rlx_attention {
     rlx_epilogue_step_t steps[RLX_ATTENTION_STEPS_MAX];
 } rlx_attention_t;
 
-/* How an op cuts its work, where tuning said so: quantities of the analytical models (ir/conv_blocking.c, ir/winograd_blocking.c,
- * ir/product.c). 0: as the model says. */
+/* How an op cuts its work, where tuning said so: quantities of the analytical models (ir/cost/conv_blocking.c, ir/cost/winograd_blocking.c,
+ * ir/lower/product.c). 0: as the model says. */
 typedef struct rlx_cut {
     int64_t cache_kib; /* convolutions: kibibytes of input that a block may hold */
     int64_t pieces;    /* convolutions: pieces of an image that there should be for several threads */
@@ -61,7 +61,7 @@ typedef struct rlx_cut {
 } rlx_cut_t;
 #define RLX_SCHEDULE_STEPS_MAX 8 /* of an op, that carry measured costs */
 
-/* What the author of a text asked for, as quantities that lowerings obey (ir/demand.c). 0: the compiler chooses. */
+/* What the author of a text asked for, as quantities that lowerings obey (ir/pass/demand.c). 0: the compiler chooses. */
 typedef enum rlx_lanes { RLX_LANES_CHOSEN, RLX_LANES_CHANNEL, RLX_LANES_WIDTH } rlx_lanes_t;
 typedef struct rlx_demand {
     rlx_lanes_t lanes;       /* what the vector lanes hold */
@@ -80,7 +80,7 @@ typedef struct rlx_schedule {
     rlx_epilogue_t *epilogue;   /* conv, conv_transpose, matmul */
     rlx_attention_t *attention; /* attention */
     int n_operands;           /* operands of the op proper, before residuals were appended */
-    const char *key;          /* ir/tuning.h; NULL without tuning */
+    const char *key;          /* ir/cost/tuning.h; NULL without tuning */
     rlx_cut_t cut;
     rlx_demand_t demand;
     const char *sync;         /* "step_barrier": all workers meet before the op reads; "none": decided that none is needed; NULL: nothing was asked */

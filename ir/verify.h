@@ -1,4 +1,4 @@
-/* Parts of the verifier. Internal to ir/verify*.c and ir/shape.c. */
+/* Parts of the verifier. Internal to ir/verify*.c and ir/shape/shape.c. */
 #ifndef RLX_IR_VERIFY_H
 #define RLX_IR_VERIFY_H
 

@@ -12,7 +12,7 @@
 #include "kernels/vec16.h"
 #include "kernels/window.h"
 
-#define CONV_FLAT_WIDTH 12 /* narrower maps are gathered flat; ir/lower_conv_c16.c sizes scratch by the same rule */
+#define CONV_FLAT_WIDTH 12 /* narrower maps are gathered flat; ir/lower/conv_c16.c sizes scratch by the same rule */
 
 typedef struct conv_source {
     const float *x;

@@ -1,5 +1,5 @@
 /* einsum: the generic loop nest, any dtype. One output at a time: its offset in every operand comes from its index, then an odometer walks
- * the summed labels, the last fastest. Equations that are matrix products never get here (ir/einsum_lower.c). */
+ * the summed labels, the last fastest. Equations that are matrix products never get here (ir/pass/einsum_lower.c). */
 #include "kernels/number.h"
 #include "kernels/params_matmul.h"
 #include "kernels/segment.h"

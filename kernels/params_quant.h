@@ -39,7 +39,7 @@ typedef rlx_qconv_plain_params_t rlx_qmatmul_plain_params_t;
  * further chunks or absent, packed weights for others, their further chunks or absent, i32 starts [16 * blocks], f32 scales [16 * blocks]
  * or absent (SUMS), i32 sums of each output's weights [16 * blocks] and x's zero point (u8 or i8 scalar), both or none: then starts hold the zero
  * point's share, f32 factor of the scales (scalar) or absent, f32 bias [16 * blocks] or absent. Out: y.
- * Packed weights: ir/pack_quant.h. channels and outputs count all groups; several groups are whole blocks each.
+ * Packed weights: ir/lower/pack_quant.h. channels and outputs count all groups; several groups are whole blocks each.
  * Tiles: batch * group * row blocks * output-block ranges, the last fastest. Scratch: 8 bytes per kernel cell and per further chunk of two
  * neighbouring output blocks. */
 typedef struct rlx_qconv_params {

@@ -75,7 +75,7 @@ typedef struct rlx_qlstm_numbers {
  * hidden are zero. In: sums of the bytes of X with W, i32 [rows of X][directions][outputs]; scale f32 and zero point u8 of each batch item's x;
  * packed R for VNNI, its further chunks or absent, packed R for others, their further chunks or absent, numbers [directions][outputs / 16]
  * (rlx_qlstm_numbers_t), sequence_lens?, initial_h?, initial_c?, P?; out Y?, Y_h?, Y_c?.
- * Packed R: ir/pack_quant.h with outputs of all directions and one cell, but the chunks of the four gates of sixteen hidden units alternate.
+ * Packed R: ir/lower/pack_quant.h with outputs of all directions and one cell, but the chunks of the four gates of sixteen hidden units alternate.
  * One tile is one direction of up to RLX_QLSTM_ROWS batch items. Scratch: RLX_QLSTM_ROWS * RLX_QLSTM_SCRATCH * (hidden rounded up to 16)
  * bytes and 8 bytes per further half chunk of a direction. */
 #define RLX_QLSTM_ROWS 4

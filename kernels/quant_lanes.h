@@ -1,7 +1,7 @@
 /* Products of bytes for the quantised kernels: 16 lanes of i32, each the sum of four products u8 x s8.
  *
  * `quant_dot` is exact for every operand where the target has VNNI (QUANT_VNNI). Elsewhere it goes through sums of two products in i16,
- * which saturate: the compiler packs weights so that no such sum leaves i16 (ir/pack_quant.h), hence it is exact there, too.
+ * which saturate: the compiler packs weights so that no such sum leaves i16 (ir/lower/pack_quant.h), hence it is exact there, too.
  * `quant_dot2` adds two such sums in i16 before they are widened; the same holds. */
 #ifndef RLX_KERNELS_QUANT_LANES_H
 #define RLX_KERNELS_QUANT_LANES_H

@@ -15,9 +15,9 @@
 
 #include "bench/kernels/fma_peak.h"
 #include "ir/builder.h"
-#include "ir/conv_algorithm.h"
-#include "ir/dispatch.h"
-#include "ir/layout_support.h"
+#include "ir/cost/conv_algorithm.h"
+#include "ir/lower/dispatch.h"
+#include "ir/pass/layout_support.h"
 #include "kernels/image.h"
 
 #define FLUSH_BYTES (40 << 20)

@@ -1,5 +1,5 @@
 /* Operators whose extents depend on data: NonZero, Compress, Unique, NonMaxSuppression. Each counts what it finds first; the count, an
- * ordinary integer value, is the extent of what follows, which belongs to the next region (ir/regions.h). */
+ * ordinary integer value, is the extent of what follows, which belongs to the next region (ir/pass/regions.h). */
 #include "ir/onnx/convert.h"
 
 #define AXIS_ABSENT INT32_MAX

@@ -1,7 +1,7 @@
 /* How a node that was refused came by its operands: for every operand its type, and the nodes that lead to it from an input or a constant. */
 #include <string.h>
 
-#include "ir/dump.h"
+#include "ir/dump/dump.h"
 #include "ir/onnx/import.h"
 
 #define OPERANDS_MAX 4

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/closest.h"
-#include "ir/reduce_axes.h"
+#include "ir/operator/reduce_axes.h"
 #include "ir/text/note.h"
 
 #define LOOPS_MAX 24

@@ -130,7 +130,7 @@ static bool symbol_expr(rlx_text_builder_t *builder, const rlx_syntax_value_t *v
     return false;
 }
 
-/* Operands are made one after the other: ir/expr.h. */
+/* Operands are made one after the other: ir/expr/expr.h. */
 static bool arithmetic(rlx_text_builder_t *builder, const rlx_syntax_value_t *value, rlx_expr_t *out)
 {
     rlx_expr_t parts[3] = {RLX_EXPR_NONE, RLX_EXPR_NONE, RLX_EXPR_NONE};

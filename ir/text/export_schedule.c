@@ -8,7 +8,7 @@
 #include "ir/schedule.h"
 #include "ir/text/element.h"
 #include "ir/text/printer.h"
-#include "ir/tuning.h"
+#include "ir/cost/tuning.h"
 
 static const rlx_span_t nowhere = {0, 0, 0};
 

@@ -14,7 +14,7 @@
 
 #include "base/span.h"
 #include "base/tensor.h"
-#include "ir/expr.h"
+#include "ir/expr/expr.h"
 
 #define RLX_SCHEMA_VERSION 2           /* of the text: the one that the printer writes */
 #define RLX_SYNTAX_FILE_MAX (64 << 20) /* bytes of a file */

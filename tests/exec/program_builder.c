@@ -1,4 +1,4 @@
-/* Tables first in arrays, then one after another into the blob, as ir/emit.c does it. */
+/* Tables first in arrays, then one after another into the blob, as ir/emit/emit.c does it. */
 #include "tests/exec/program_builder.h"
 
 #include <assert.h>

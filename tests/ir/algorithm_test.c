@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "ir/bind.h"
+#include "ir/pass/bind.h"
 #include "ir/pass.h"
 
 static rlx_graph_t *g;

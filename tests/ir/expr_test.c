@@ -1,5 +1,5 @@
 /* Expressions: what is proven equal has one index, and simplifying never changes a value. */
-#include "ir/expr.h"
+#include "ir/expr/expr.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

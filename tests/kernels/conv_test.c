@@ -4,9 +4,9 @@
 #include "tests/kernels/kernel_under_test.h"
 
 #include "ir/builder.h"
-#include "ir/conv_operands.h"
-#include "ir/dispatch.h"
-#include "ir/layout_support.h"
+#include "ir/operator/conv_operands.h"
+#include "ir/lower/dispatch.h"
+#include "ir/pass/layout_support.h"
 #include "ir/schedule.h"
 
 #include <math.h>

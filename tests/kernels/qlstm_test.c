@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "ir/builder.h"
-#include "ir/dispatch.h"
+#include "ir/lower/dispatch.h"
 #include "kernels/math.h"
 #include "tests/kernels/kernel_under_test.h"
 

@@ -3,10 +3,10 @@
 #include <math.h>
 
 #include "ir/builder.h"
-#include "ir/dispatch.h"
-#include "ir/layout_support.h"
-#include "ir/pack_quant.h"
-#include "ir/quant.h"
+#include "ir/lower/dispatch.h"
+#include "ir/pass/layout_support.h"
+#include "ir/lower/pack_quant.h"
+#include "ir/operator/quant.h"
 #include "tests/kernels/kernel_under_test.h"
 
 #define GUARD 64
@@ -352,7 +352,7 @@ static void the_worst_sums_do_not_saturate(void **state)
     }
 }
 
-/* Unpacks what ir/pack_quant.h packed: each weight is the sum of its parts, and no sum of products leaves 16 bits. */
+/* Unpacks what ir/lower/pack_quant.h packed: each weight is the sum of its parts, and no sum of products leaves 16 bits. */
 static void packing_keeps_weights_and_limits(void **state)
 {
     (void)state;

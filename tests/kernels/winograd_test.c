@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "ir/pack_conv.h"
-#include "ir/pack_winograd.h"
+#include "ir/lower/pack_conv.h"
+#include "ir/lower/pack_winograd.h"
 #include "kernels/params_conv.h"
 #include "tests/kernels/winograd_definition.h"
 

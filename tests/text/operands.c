@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "generator.h"
-#include "ir/shape_common.h"
+#include "ir/shape/common.h"
 
 static int binary(generator_t *g, rlx_op_kind_t kind, rlx_value_t **in)
 {

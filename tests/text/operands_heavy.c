@@ -1,6 +1,6 @@
 /* Operands of convolutions, products, recurrent, sampling and quantised ops (tests/text/generator.h). */
 #include "generator.h"
-#include "ir/shape_common.h"
+#include "ir/shape/common.h"
 
 int convolved(generator_t *g, rlx_op_kind_t kind, rlx_value_t **in)
 {

@@ -1,6 +1,6 @@
 /* Values that random ops take (tests/text/generator.h): found in the pool, or constants made for them. */
 #include "generator.h"
-#include "ir/shape_common.h"
+#include "ir/shape/common.h"
 
 rlx_value_t *any(generator_t *g) { return g->pool[pick(g, (uint64_t)g->n_pool)]; }
 
