@@ -270,3 +270,12 @@ RLX_ERROR(LAYOUT_REFUSED, 2039, RLX_FAILED_PRECONDITION, "layout cannot be obeye
           "Take a layout that the message names, or leave it out: the compiler chooses.")
 RLX_ERROR(COALESCE_REFUSED, 2040, RLX_FAILED_PRECONDITION, "accesses cannot be merged so",
           "The operator's kernel merges its accesses in another way.", "Take a word of the message, or leave memory_coalesce out.")
+RLX_ERROR(GOSSIP_BROKEN, 2101, RLX_INVALID_ARGUMENT, "message of the state service not understood",
+          "A node or replica sent bytes that are malformed or above a bound of the protocol.",
+          "Look for a foreign program on the port, or for a version that does not fit; the connection was closed.")
+RLX_ERROR(GSS_SNAPSHOT_BROKEN, 2102, RLX_DATA_LOSS, "snapshot of the state service damaged",
+          "The file does not match its digest or cannot be read.",
+          "Check the disk; the other generation or the other replicas have the state: move the file away and start again.")
+RLX_ERROR(GSS_SNAPSHOT_NEWER, 2103, RLX_FAILED_PRECONDITION, "snapshot of a newer version",
+          "A newer rlx-gss has written the state on this disk; reading it with this one would lose what it does not know.",
+          "Install the newer version again, or move the file away: the other replicas have the state.")

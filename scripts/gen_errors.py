@@ -9,7 +9,7 @@ LIST = ROOT / "base" / "error_list.h"
 PAGE = ROOT / "docs" / "ERRORS.md"
 RANGES = [(1000, "Command line and files"), (1100, "ONNX import"), (1200, "IR and shapes"), (1300, "Bundle"), (1400, "Execution"),
           (1500, "Configuration"), (1600, "Serving"), (1700, "Clients"), (1800, "Profiling"), (1900, "Targets"),
-          (2000, "RLX-IR text")]
+          (2000, "RLX-IR text"), (2100, "State service")]
 STRING = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
 ROW = re.compile(r"^RLX_ERROR\((\w+),\s*(\d+),\s*RLX_(\w+),\s*" + r",\s*".join([STRING] * 3) + r"\)", re.M)
 

@@ -33,7 +33,9 @@ FOLDERS = {
     "daemon/node": ["base/", "bundle/", "exec/", "rpc/", "trace/", "daemon/actor/", "daemon/memory/", "daemon/models/", "daemon/pool/"],
     "daemon/oip": ["base/", "proto/", "rpc/", "daemon/node/"],
     "daemon/rest": ["base/", "rpc/", "daemon/json/", "daemon/memory/", "daemon/node/"],
-    "sim": ["base/", "daemon/actor/"],
+    "gss": ["base/", "proto/"],
+    "gss/core": ["base/", "proto/guard.h", "proto/wire.h"],
+    "sim": ["base/", "daemon/actor/", "gss/core/"],
     "sdk": ["base/", "proto/", "rpc/"],
     "cli": ["rpc/", "target/", "trace/", "base/", "proto/", "bundle/", "kernels/", "ir/", "exec/"],
     "cli/ctl": ["base/", "rpc/", "cli/version.h"],
@@ -65,6 +67,8 @@ LIBRARIES = {
     "daemon/node": ["uv.h"],
     "daemon/oip": ["protobuf-c/"],
     "daemon/rest": ["jansson.h"],
+    "gss": [],
+    "gss/core": [],
     "sim": [],
     "sdk": ["uv.h", "nghttp2", "openssl", "protobuf-c/"],
     "cli": ["uv.h", "jansson.h", "openssl"],
@@ -77,7 +81,8 @@ FREESTANDING = ["string.h", "stddef.h", "stdint.h", "stdbool.h", "limits.h", "fl
 # Written into the build folder, or into the folder of a target.
 GENERATED = ["rlx_custom.h", "image_v3.h", "image_v4.h", "source_index.h", "kernel.h", "cli/version.h", "daemon/status_page.h"]
 # Pure folders: no clock, thread, socket or file; randomness is a parameter.
-PURE = {"daemon/actor": ["stdbool.h", "stddef.h", "stdint.h", "stdlib.h", "string.h"]}
+PURE = {"gss/core": ["inttypes.h", "stdbool.h", "stddef.h", "stdint.h", "stdlib.h", "string.h"],
+        "daemon/actor": ["stdbool.h", "stddef.h", "stdint.h", "stdlib.h", "string.h"]}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
