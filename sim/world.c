@@ -76,6 +76,8 @@ static void digest(sim_world_t *world, uint64_t value)
     world->digest ^= world->digest >> 29;
 }
 
+void sim_fold(sim_world_t *world, uint64_t value) { digest(world, value); }
+
 void sim_trace(sim_world_t *world, const char *what, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
     uint64_t word = 0;

@@ -47,6 +47,8 @@ bool sim_next(sim_world_t *world, sim_event_t *out_event);
 
 /* One line of the trace: a word and up to four numbers. */
 void sim_trace(sim_world_t *world, const char *what, uint64_t a, uint64_t b, uint64_t c, uint64_t d);
+/* A number into the digest, without a line of the trace. */
+void sim_fold(sim_world_t *world, uint64_t value);
 /* The scenario's counter `index` rises. */
 static inline void sim_reach(sim_world_t *world, int index)
 {
