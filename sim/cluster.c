@@ -282,7 +282,8 @@ void cluster_resume(cluster_t *cluster, uint32_t index)
         proc->slow = slow;
     }
     if (proc->up && proc->life == life) {
-        memmove(proc->held, proc->held + n, (proc->n_held - n) * sizeof *proc->held);
+        if (n > 0)
+            memmove(proc->held, proc->held + n, (proc->n_held - n) * sizeof *proc->held);
         proc->n_held -= n;
         cluster_event(cluster, index, &woken);
     }

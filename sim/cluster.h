@@ -130,6 +130,7 @@ typedef struct cluster {
     /* Books: for each replica and node since when the node cannot be heard by it (0: it can), and the last time that this was so. */
     uint64_t unheard_ns[CLUSTER_REPLICAS_MAX][CLUSTER_NODES_MAX], gap_begin_ns[CLUSTER_REPLICAS_MAX][CLUSTER_NODES_MAX],
         gap_end_ns[CLUSTER_REPLICAS_MAX][CLUSTER_NODES_MAX];
+    bool unheard_net[CLUSTER_REPLICAS_MAX][CLUSTER_NODES_MAX], gap_net[CLUSTER_REPLICAS_MAX][CLUSTER_NODES_MAX]; /* it ran meanwhile */
     uint64_t apart_ns[CLUSTER_REPLICAS_MAX][CLUSTER_REPLICAS_MAX]; /* the last time that two replicas could not exchange, or one was slow */
     uint64_t evictions_ns[64]; /* the last ones */
     uint32_t n_evictions;

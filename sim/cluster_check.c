@@ -5,6 +5,7 @@
 #include "sim/cluster.h"
 
 #define TOLERANCE_NS (100 * SIM_MS)
+#define FAILOVER_NS (2500 * SIM_MS)   /* a second to notice, one more for each replica that cannot be reached either */
 #define STEADY_NS (5 * SIM_SECOND)
 #define JUST_NOW_NS (500 * SIM_MS)
 #define TOGETHER_NS (6 * SIM_SECOND)   /* two replicas that could exchange for so long do */
@@ -50,11 +51,15 @@ void cluster_reach_update(cluster_t *cluster)
         component(cluster, i, in);
         for (uint32_t j = 0; j < cluster->n_nodes; j++) {
             bool was = cluster->unheard_ns[i][j] == 0, is = heard(cluster, i, j, in);
-            if (was && !is)
+            if (was && !is) {
                 cluster->unheard_ns[i][j] = now + 1;
+                cluster->unheard_net[i][j] = true;
+            }
+            cluster->unheard_net[i][j] &= cluster_runs(cluster_node(cluster, j));
             if (!was && is) {
                 cluster->gap_begin_ns[i][j] = cluster->unheard_ns[i][j];
                 cluster->gap_end_ns[i][j] = now;
+                cluster->gap_net[i][j] = cluster->unheard_net[i][j];
                 cluster->unheard_ns[i][j] = 0;
             }
         }
@@ -125,8 +130,11 @@ void cluster_check_eviction(cluster_t *cluster, uint32_t replica, uint32_t node,
     const cluster_proc_t *proc = cluster_node(cluster, node);
     /* A former life of the name may be evicted at any time after it ended. */
     bool former = proc->up && proc->boot != effect->boot && now - proc->up_ns >= bound_ns / 2;
-    bool silent = since != 0 && now - since >= bound_ns;
-    bool was_silent = end != 0 && end - begin >= bound_ns && now - end <= AFTERMATH_NS;
+    /* While it was cut off it may have had to look for another replica before and after, which is silence, too. */
+    uint64_t silent_ns = bound_ns - (cluster->unheard_net[replica][node] ? FAILOVER_NS : 0);
+    uint64_t was_silent_ns = bound_ns - (cluster->gap_net[replica][node] ? FAILOVER_NS : 0);
+    bool silent = since != 0 && now - since >= silent_ns;
+    bool was_silent = end != 0 && end - begin >= was_silent_ns && now - end <= AFTERMATH_NS;
 
     sim_check(cluster->world, silent || was_silent || former, "a node that can be heard is not evicted", node, effect->silence_ms);
     check_cap(cluster, replica);
