@@ -158,6 +158,8 @@ static void apply(cluster_t *cluster, uint32_t index, const rlx_gss_effect_t *ef
         sim_trace(cluster->world, "stopped", proc->index, effect->boot, 0, 0);
         sim_reach(cluster->world, CLUSTER_N_TWINS);
         proc->stopped_boot = effect->boot;
+        sim_check(cluster->world, cluster->procs[cluster->n_procs].life > 0 && cluster->procs[cluster->n_procs].node == proc->node,
+                  "only a machine that has a twin stops", proc->index, effect->boot);
         cluster_reach_update(cluster);
         break;
     case RLX_GSS_EFFECT_LEFT:

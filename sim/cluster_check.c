@@ -72,7 +72,8 @@ void cluster_check_twin(cluster_t *cluster, const cluster_action_t *action)
     const cluster_proc_t *first = &cluster->procs[action->who], *twin = &cluster->procs[cluster->n_procs];
     uint64_t steady_ns = cluster->world->now_ns - 8 * SIM_SECOND;
 
-    if (!cluster_runs(first) || !cluster_runs(twin) || first->node != twin->node || first->left_ns != 0 || first->up_ns > steady_ns)
+    if (!cluster_runs(first) || !cluster_runs(twin) || first->node != twin->node || first->left_ns != 0 || first->up_ns > steady_ns ||
+        twin->up_ns > steady_ns)
         return;
     for (uint32_t i = 0; i < cluster->n_replicas; i++)
         if (!cluster_runs(&cluster->procs[i]) || cluster->procs[i].up_ns > steady_ns || cluster->procs[i].resumed_ns > steady_ns ||
@@ -97,7 +98,12 @@ static void check_cap(cluster_t *cluster, uint32_t replica)
 /* Every replica that could be asked says that it does not hear the node. */
 static void check_votes(cluster_t *cluster, uint32_t replica, uint32_t node, const rlx_gss_effect_t *effect)
 {
-    for (uint32_t i = 0; i < cluster->n_replicas && cluster->n_replicas <= 3; i++) {
+    rlx_gss_replica_look_t look;
+
+    rlx_gss_replica_look(cluster->procs[replica].replica, &look);
+    if (look.reachable + 1 < cluster->n_replicas || cluster->n_replicas > 3)
+        return;
+    for (uint32_t i = 0; i < cluster->n_replicas; i++) {
         uint64_t apart = cluster->apart_ns[replica][i];
         rlx_gss_key_t key = {.a = cluster_node(cluster, node)->node, .b = cluster->ids[i], .kind = RLX_GSS_ROW};
         const rlx_gss_entry_t *row;
@@ -128,8 +134,8 @@ void cluster_check_eviction(cluster_t *cluster, uint32_t replica, uint32_t node,
     uint64_t now = cluster->world->now_ns, bound_ns = cluster->options.evict_ms * SIM_MS - TOLERANCE_NS;
     uint64_t since = cluster->unheard_ns[replica][node], begin = cluster->gap_begin_ns[replica][node], end = cluster->gap_end_ns[replica][node];
     const cluster_proc_t *proc = cluster_node(cluster, node);
-    /* A former life of the name may be evicted at any time after it ended. */
-    bool former = proc->up && proc->boot != effect->boot && now - proc->up_ns >= bound_ns / 2;
+    /* A former life of the name may be evicted at any time: the present one has a higher incarnation. */
+    bool former = proc->boot != effect->boot;
     /* While it was cut off it may have had to look for another replica before and after, which is silence, too. */
     uint64_t silent_ns = bound_ns - (cluster->unheard_net[replica][node] ? FAILOVER_NS : 0);
     uint64_t was_silent_ns = bound_ns - (cluster->gap_net[replica][node] ? FAILOVER_NS : 0);
