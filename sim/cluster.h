@@ -130,7 +130,7 @@ typedef struct cluster {
     /* Books: for each replica and node since when the node cannot be heard by it (0: it can), and the last time that this was so. */
     uint64_t unheard_ns[CLUSTER_REPLICAS_MAX][CLUSTER_NODES_MAX], gap_begin_ns[CLUSTER_REPLICAS_MAX][CLUSTER_NODES_MAX],
         gap_end_ns[CLUSTER_REPLICAS_MAX][CLUSTER_NODES_MAX];
-    bool unheard_net[CLUSTER_REPLICAS_MAX][CLUSTER_NODES_MAX], gap_net[CLUSTER_REPLICAS_MAX][CLUSTER_NODES_MAX]; /* it ran meanwhile */
+    bool unheard_net[CLUSTER_REPLICAS_MAX][CLUSTER_NODES_MAX], gap_net[CLUSTER_REPLICAS_MAX][CLUSTER_NODES_MAX]; /* it ran */
     uint64_t apart_ns[CLUSTER_REPLICAS_MAX][CLUSTER_REPLICAS_MAX]; /* the last time that two replicas could not exchange, or one was slow */
     uint64_t evictions_ns[64]; /* the last ones */
     uint32_t n_evictions;
@@ -143,7 +143,8 @@ typedef struct cluster {
 
 /* CLUSTER_COUNTER(id, text): what a play counts. */
 #define CLUSTER_COUNTER_LIST(X) \
-    X(JOINED, "registrations") X(REJOINED, "registrations after an eviction") X(EVICTED, "evictions") X(SUSPECT, "suspicions") X(FALSE_SUSPECT, "suspicions of nodes that can be heard") \
+    X(JOINED, "registrations") X(REJOINED, "registrations after an eviction") X(EVICTED, "evictions") X(SUSPECT, "suspicions") \
+    X(FALSE_SUSPECT, "suspicions of nodes that can be heard") \
     X(TWINS, "twins that stopped") X(LEFT, "nodes that left") X(DISCARDS, "states discarded") X(DURABLE, "intents durable on two") \
     X(SHORT, "intents answered with fewer") X(REFUSED, "operators refused") X(RESENT, "deltas sent again") X(FAILOVERS, "failovers of nodes") \
     X(HELD, "evictions held back") X(RESYNCS, "views fetched anew") X(CLASHES, "clashes of identity") X(BAD_SNAPSHOT, "snapshots found damaged") \

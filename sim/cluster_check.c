@@ -52,7 +52,9 @@ void cluster_reach_update(cluster_t *cluster)
         for (uint32_t j = 0; j < cluster->n_nodes; j++) {
             bool was = cluster->unheard_ns[i][j] == 0, is = heard(cluster, i, j, in);
             if (was && !is) {
-                cluster->unheard_ns[i][j] = now + 1;
+                /* A gap that follows another one before the node can have found a replica is one with it. */
+                bool same = cluster->gap_net[i][j] && now - cluster->gap_end_ns[i][j] < FAILOVER_NS;
+                cluster->unheard_ns[i][j] = same ? cluster->gap_begin_ns[i][j] : now + 1;
                 cluster->unheard_net[i][j] = true;
             }
             cluster->unheard_net[i][j] &= cluster_runs(cluster_node(cluster, j));

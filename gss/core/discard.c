@@ -46,7 +46,9 @@ void gss_discard_begin(rlx_gss_replica_t *replica, uint32_t index)
 
 static bool is_rescued(const rlx_gss_entry_t *entry)
 {
-    return entry->cell.key.kind == RLX_GSS_INTENT || entry->cell.key.kind == RLX_GSS_CONTEXT;
+    uint32_t kind = entry->cell.key.kind;
+
+    return kind == RLX_GSS_INTENT || kind == RLX_GSS_CONTEXT || (kind == RLX_GSS_NODE && rlx_gss_store_is_tombstone(entry));
 }
 
 void gss_discard_flush(rlx_gss_replica_t *replica)

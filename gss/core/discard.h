@@ -1,10 +1,12 @@
 /* Replicas that were apart while one of them forgot tombstones may differ by what these removed, and a join would bring it back. Who forgets
  * knows when each other replica last had everything (marks in peers.c, kept over restarts as ages), and says so in the first message of a
  * link: MISSED, or MISSED_DURABLE for one that comes from its snapshot. Then one of the two discards its state: the one that reached fewer
- * replicas while they were apart (only a majority evicts); of equals the one that missed something; of those the later in the list. It sends
- * its intents first, for what operators want is not to be lost: the other takes those that it has never seen. When they have arrived the
- * state is discarded, and refilled before the replica speaks. Both decide from the same two messages, so exactly one discards. No clock of
- * another machine takes part. */
+ * replicas while they were apart (only a majority evicts); of equals the one that missed something; of those the later in the list. Both
+ * decide from the same two messages, so exactly one does.
+ *
+ * It sends first what is not to be lost: intents, of which the other takes those that it has never seen, and the records of nodes that left,
+ * of which the other takes those of nodes that it still has a record of. When all has arrived the state is discarded, and refilled before
+ * the replica speaks. No clock of another machine takes part. */
 #ifndef RLX_GSS_CORE_DISCARD_H
 #define RLX_GSS_CORE_DISCARD_H
 

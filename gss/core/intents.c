@@ -118,6 +118,6 @@ bool gss_intent_rescuable(const rlx_gss_replica_t *replica, const rlx_gss_cell_t
     const rlx_gss_entry_t *context = rlx_gss_store_find(&replica->state.store, (rlx_gss_key_t){.a = cell->key.a, .kind = RLX_GSS_CONTEXT});
 
     if (cell->key.kind == RLX_GSS_CONTEXT || rlx_gss_store_find(&replica->state.store, cell->key) != NULL)
-        return true;
+        return true; /* also a node that left, where its record is held: so its removal was not forgotten */
     return cell->key.kind == RLX_GSS_INTENT && (context == NULL || context->cell.version.a < cell->key.b);
 }
