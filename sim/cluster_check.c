@@ -205,7 +205,9 @@ static void check_node_in(cluster_t *cluster, uint32_t holder, uint32_t node)
     rlx_gss_agent_look_t look;
 
     if (proc->left_ns != 0) {
-        sim_check(cluster->world, status == RLX_GSS_STATUS_LEFT || status == RLX_GSS_STATUS_UNKNOWN || status == RLX_GSS_STATUS_BANNED,
+        /* A leave that only replicas knew that were cut off for longer than they remember it is lost: then the node is evicted like others. */
+        bool forgotten = cluster->world->now_ns - proc->left_ns >= cluster->options.tombstone_ms * SIM_MS && status == RLX_GSS_STATUS_SUSPECT;
+        sim_check(cluster->world, forgotten || status == RLX_GSS_STATUS_LEFT || status == RLX_GSS_STATUS_UNKNOWN || status == RLX_GSS_STATUS_BANNED,
                   "a node that left is gone", node, holder);
         return;
     }
