@@ -7,17 +7,32 @@
 typedef float vec16_t __attribute__((vector_size(64), aligned(4), may_alias));
 typedef int32_t vec16_mask_t __attribute__((vector_size(64), aligned(4), may_alias));
 
-#define VEC16_INLINE static inline __attribute__((always_inline))
-
 #ifdef __clang__
-#define VEC16_UNROLL _Pragma("clang loop unroll(full)")
+#define VEC16_PRAGMA(text) _Pragma(#text)
 #define VEC16_UNROLL_BY(n) VEC16_PRAGMA(clang loop unroll_count(n))
 #define VEC16_NO_UNROLL _Pragma("clang loop unroll(disable)")
-#define VEC16_PRAGMA(text) _Pragma(#text)
+#define VEC16_INSTRUMENTED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
 #else
-#define VEC16_UNROLL _Pragma("GCC unroll 32")
 #define VEC16_UNROLL_BY(n)
 #define VEC16_NO_UNROLL _Pragma("GCC unroll 1")
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define VEC16_INSTRUMENTED 1
+#else
+#define VEC16_INSTRUMENTED 0
+#endif
+#endif
+
+/* Under a sanitizer every access has a check of its own: unrolled for each size, register tiles take a compiler minutes. */
+#if VEC16_INSTRUMENTED
+#define VEC16_INLINE static inline
+#define VEC16_UNROLL VEC16_NO_UNROLL
+#else
+#define VEC16_INLINE static inline __attribute__((always_inline))
+#ifdef __clang__
+#define VEC16_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define VEC16_UNROLL _Pragma("GCC unroll 32")
+#endif
 #endif
 
 /* No load moves across: keeps the compiler from trading registers for early loads. No instruction. */

@@ -130,7 +130,8 @@ static void *operand_of(const qlstm_case_t *t, rlx_graph_t *graph, const rlx_op_
     for (int i = 0; i < m->n; i++)
         if (m->id[i] == value->id)
             return m->data[i];
-    assert_true(m->n < VALUES && rlx_expr_is_const(graph->exprs, rlx_value_bytes(graph, value), &bytes));
+    assert_true(m->n < VALUES);
+    assert_true(rlx_expr_is_const(graph->exprs, rlx_value_bytes(graph, value), &bytes));
     m->id[m->n] = value->id;
     m->data[m->n] = aligned_alloc(64, (size_t)((bytes + 127) & ~63ll));
     memset(m->data[m->n], 0xee, (size_t)((bytes + 127) & ~63ll));
