@@ -59,13 +59,22 @@ def rates_table(results, moments):
     return "\n".join(lines)
 
 
-def head(results, moments):
+def moments_text(results, names, moments):
+    """In how many of the moments each network was measured: "3 moments", or "1 to 3 moments a network" where they differ."""
+    times = results.data["times"]
+    counts = {n for name in names if (n := sum(1 for moment in moments if times.get(moment, {}).get("1", {}).get(name)))} or {0}
+    if len(counts) > 1:
+        return f"{min(counts)} to {max(counts)} moments a network"
+    return f"{max(counts)} moment{'' if max(counts) == 1 else 's'}"
+
+
+def head(results, names, moments):
     data = results.data
     versions = data["versions"]
     peers = ", ".join(f"{ENGINES[name]} {versions[name]}" for name in ENGINES if name in versions)
     builds = sorted({build for moment in moments for build in data.get("builds", {}).get(moment, [])})
     dates = [data["dates"][moment] for moment in moments if moment in data["dates"]]
-    return (f"{data['machine']}; {max(dates)} UTC, {len(moments)} moment{'s' if len(moments) > 1 else ''}; batch 1, f32, median ms; "
+    return (f"{data['machine']}; {max(dates)} UTC, {moments_text(results, names, moments)}; batch 1, f32, median ms; "
             f"{' and '.join(builds)}; {peers}.")
 
 
@@ -135,7 +144,7 @@ def main():
     if options.misses:
         print("\n".join(misses(results, 1, known, moments) + misses(results, 2, known, moments)))
         return
-    full = "\n\n".join([head(results, moments), table(results, 1, known, moments), table(results, 2, known, moments), rates_table(results, moments)])
+    full = "\n\n".join([head(results, known, moments), table(results, 1, known, moments), table(results, 2, known, moments), rates_table(results, moments)])
     print(full)
     if options.document:
         insert(options.document, "\n" + full)
@@ -143,7 +152,7 @@ def main():
         stem = os.path.join(os.path.dirname(os.path.abspath(options.readme)), "docs", "speed")
         picture(results, 1, list(TITLES), moments, stem)
         short = [table(results, threads, list(TITLES), moments) for threads in (1, 2)]
-        insert(options.readme, "\n\n".join(["\n![Time of ONNX Runtime, OpenVINO, MNN and ncnn by RLX's](docs/speed.png)", head(results, moments), *short]) + "\n")
+        insert(options.readme, "\n\n".join(["\n![Time of ONNX Runtime, OpenVINO, MNN and ncnn by RLX's](docs/speed.png)", head(results, list(TITLES), moments), *short]) + "\n")
 
 
 if __name__ == "__main__":
